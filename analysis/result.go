@@ -1,0 +1,218 @@
+// Package analysis turns the records of a run into a Result with warnings.
+package analysis
+
+// Schema is the version of Result's JSON form.
+const Schema = "knee.result/v1"
+
+// Result is everything that knee says about a run: the content of run.json and
+// of `--format json`. Rates are per second, retention and loads marked x are
+// ratios. A nil pointer is an answer that is absent, never 0.
+type Result struct {
+	Schema         string         `json:"schema"`
+	Run            Run            `json:"run"`
+	Machine        Machine        `json:"machine"`
+	Profile        any            `json:"profile"`
+	Capacity       Capacity       `json:"capacity"`
+	Steps          []Step         `json:"steps"`
+	Knee           Knee           `json:"knee"`
+	Plateau        Plateau        `json:"plateau"`
+	Recovery       Recovery       `json:"recovery"`
+	Metastability  Metastability  `json:"metastability"`
+	Rejection      Rejection      `json:"rejection"`
+	Generator      Generator      `json:"generator"`
+	Reconciliation Reconciliation `json:"reconciliation"`
+	Checks         []Check        `json:"checks"`
+	Verdict        string         `json:"verdict"` // pass, fail or inconclusive
+	Warnings       []string       `json:"warnings"`
+}
+
+// Run identifies a run and says how to repeat it.
+type Run struct {
+	ID            string  `json:"id"`
+	Command       string  `json:"command"`
+	StartedAt     *string `json:"started_at"` // RFC 3339; nil in virtual time
+	DurationS     float64 `json:"duration_s"`
+	Clock         string  `json:"clock"` // wall or virtual
+	Seed          uint64  `json:"seed"`
+	Version       string  `json:"version"`
+	ProfileSHA256 string  `json:"profile_sha256"`
+	Repeat        string  `json:"repeat"` // the command that repeats the run
+}
+
+// Machine is where the generator ran.
+type Machine struct {
+	OS       string `json:"os"`
+	Arch     string `json:"arch"`
+	CPUs     int    `json:"cpus"`
+	CPUModel string `json:"cpu_model"`
+	Go       string `json:"go"`
+}
+
+// Capacity is the load that x is a multiple of.
+type Capacity struct {
+	RPS    *float64 `json:"rps"`
+	Source string   `json:"source"` // declared or measured
+}
+
+// Step is one stretch of the load with what became of it.
+type Step struct {
+	IntendedRPS      float64           `json:"intended_rps"`
+	LoadX            *float64          `json:"load_x"` // intended, as a multiple of capacity
+	OfferedRPS       float64           `json:"offered_rps"`
+	DurationS        float64           `json:"duration_s"`
+	Phase            string            `json:"phase"`
+	Counts           Counts            `json:"counts"`
+	RejectedByReason map[string]uint64 `json:"rejected_by_reason"`
+	FailedByKind     map[string]uint64 `json:"failed_by_kind"`
+	UnsentByReason   map[string]uint64 `json:"unsent_by_reason"`
+	WithheldByReason map[string]uint64 `json:"withheld_by_reason"`
+	ByClass          map[string]Class  `json:"by_class"`
+	GoodputRPS       float64           `json:"goodput_rps"`
+	ThroughputRPS    float64           `json:"throughput_rps"` // good and late
+	ResponseMS       Latency           `json:"response_ms"`    // of good, from planned
+	ServiceMS        Latency           `json:"service_ms"`     // of good, from sent
+	RejectMS         Latency           `json:"reject_ms"`      // of rejected, from sent
+	LateMS           Latency           `json:"late_ms"`        // of late, from planned
+	LagMS            Latency           `json:"lag_ms"`         // of sent: sent minus planned
+	Growing          bool              `json:"growing"`        // the backlog rose throughout: not a steady load
+	Valid            bool              `json:"valid"`
+	Why              string            `json:"why"` // why it supports no claim, when it is not valid
+}
+
+// Counts are numbers of originals, with attempts beside them.
+type Counts struct {
+	Planned    uint64 `json:"planned"`
+	Unsent     uint64 `json:"unsent"`
+	Withheld   uint64 `json:"withheld"`
+	Sent       uint64 `json:"sent"`
+	Good       uint64 `json:"good"`
+	Degraded   uint64 `json:"degraded"`
+	Late       uint64 `json:"late"`
+	Rejected   uint64 `json:"rejected"`
+	Timeout    uint64 `json:"timeout"`
+	Failed     uint64 `json:"failed"`
+	Unfinished uint64 `json:"unfinished"`
+	Attempts   uint64 `json:"attempts"`
+}
+
+// Class is one class's part of a step.
+type Class struct {
+	Counts     Counts  `json:"counts"`
+	GoodputRPS float64 `json:"goodput_rps"`
+	ResponseMS Latency `json:"response_ms"`
+}
+
+// Latency summarises a histogram in milliseconds. Quantiles are nil when Count
+// is 0; one that the samples cannot support is nil too.
+type Latency struct {
+	P50   *float64 `json:"p50"`
+	P90   *float64 `json:"p90"`
+	P99   *float64 `json:"p99"`
+	P999  *float64 `json:"p999"`
+	Max   *float64 `json:"max"`
+	Count int64    `json:"count"`
+}
+
+// Knee is the load up to which nearly every request is answered in time.
+type Knee struct {
+	Verdict       string          `json:"verdict"` // found no_knee below_range no_goodput generator_limited inversion insufficient inconclusive
+	RPS           *float64        `json:"rps"`
+	LowRPS        *float64        `json:"low_rps"`
+	HighRPS       *float64        `json:"high_rps"`
+	X             *float64        `json:"x"` // of capacity
+	Certified     bool            `json:"certified"`
+	SaturationRPS *float64        `json:"saturation_rps"`
+	Flags         []string        `json:"flags"`
+	ByClass       map[string]Knee `json:"by_class,omitempty"`
+	Why           string          `json:"why"`
+}
+
+// Plateau says whether goodput holds past the knee.
+type Plateau struct {
+	Verdict      string      `json:"verdict"` // plateau decline collapse range_short inversion no_knee below_range generator_limited no_goodput insufficient inconclusive
+	MinRetention *float64    `json:"min_retention"`
+	Retention    []Retention `json:"retention"`
+	TestedToX    *float64    `json:"tested_to_x"`
+	CollapseRPS  *float64    `json:"collapse_rps"`
+	Why          string      `json:"why"`
+}
+
+// Retention is the share of the reference goodput that is left at a load.
+type Retention struct {
+	X         float64 `json:"x"` // of the knee
+	Retention float64 `json:"retention"`
+}
+
+// Recovery says how long after a spike goodput was back.
+type Recovery struct {
+	Verdict     string   `json:"verdict"` // recovered slow not_recovered inconclusive not_tested
+	ProjectionS *float64 `json:"projection_s"`
+	MedianS     *float64 `json:"median_s"`
+	LowS        *float64 `json:"low_s"`
+	HighS       *float64 `json:"high_s"`
+	Spikes      int      `json:"spikes"`
+	LostGood    *float64 `json:"lost_good"` // requests that would have been good
+	Why         string   `json:"why"`
+}
+
+// Metastability says whether a bad state outlives its trigger.
+type Metastability struct {
+	Verdict            string   `json:"verdict"` // recovered slow metastable damaged inconclusive not_tested
+	ProjectionS        *float64 `json:"projection_s"`
+	Stuck              *int     `json:"stuck"`
+	Triggers           *int     `json:"triggers"`
+	ShareLow           *float64 `json:"share_low"`
+	ShareHigh          *float64 `json:"share_high"`
+	StableThresholdRPS *float64 `json:"stable_threshold_rps"`
+	TriggerRPS         *float64 `json:"trigger_rps"`
+	TriggerS           *float64 `json:"trigger_s"`
+}
+
+// Rejection says what one "no" costs beside one "yes".
+type Rejection struct {
+	Verdict      string             `json:"verdict"` // measured inconclusive not_tested
+	Why          string             `json:"why"`
+	Q            *float64           `json:"q"`
+	QLow         *float64           `json:"q_low"`
+	QHigh        *float64           `json:"q_high"`
+	CollapseRPS  *float64           `json:"collapse_rps"`
+	SuccessCPUUS *float64           `json:"success_cpu_us"`
+	RejectCPUUS  *float64           `json:"reject_cpu_us"`
+	Stages       []RejectionStage   `json:"stages"`
+	ByReason     map[string]float64 `json:"by_reason"`
+}
+
+// RejectionStage is the cost of a rejection at one shed stage.
+type RejectionStage struct {
+	Stage        string   `json:"stage"`
+	Q            *float64 `json:"q"`
+	QLow         *float64 `json:"q_low"`
+	QHigh        *float64 `json:"q_high"`
+	CollapseRPS  *float64 `json:"collapse_rps"`
+	SuccessCPUUS *float64 `json:"success_cpu_us"`
+	RejectCPUUS  *float64 `json:"reject_cpu_us"`
+}
+
+// Generator says whether the load was really offered.
+type Generator struct {
+	Verdict    string   `json:"verdict"` // ok suspect limited
+	CeilingRPS *float64 `json:"ceiling_rps"`
+	LagP99MS   *float64 `json:"lag_p99_ms"`
+	CPUShare   *float64 `json:"cpu_share"` // of one CPU
+	Why        string   `json:"why"`
+}
+
+// Reconciliation compares the client's counts with the server's own.
+type Reconciliation struct {
+	Matched     *bool    `json:"matched"` // nil when the server is not ours
+	Differences []string `json:"differences"`
+}
+
+// Check is one judged check of the profile.
+type Check struct {
+	Name    string `json:"name"`
+	Want    string `json:"want"`
+	Got     string `json:"got"`
+	Verdict string `json:"verdict"` // pass fail inconclusive
+	Why     string `json:"why"`
+}

@@ -1,0 +1,85 @@
+// Package client is the population of callers: it decides what is sent and when, and how each original ended.
+//
+// A Population is the client half of a run as a pure state machine, the mirror
+// image of target/server. A shell tells it of arrivals, answers and the time;
+// it returns sends and cancels and books every ending with a Recorder. The
+// live and the virtual shell drive the same code.
+package client
+
+import (
+	"time"
+
+	"knee/generator/plan"
+	"knee/target/plugin"
+)
+
+// Options describe the population.
+type Options struct {
+	Classes     []plan.Class
+	Grace       time.Duration // how long after the timeout to go on listening
+	Close       bool          // hang up at the timeout instead of listening
+	MaxInFlight int           // attempts outstanding at once; what exceeds it is unsent with reason in_flight; 0: no bound
+}
+
+// An Attempt is one time that an original is sent. The shell reads it; it stays
+// valid until the shell has answered or cancelled it.
+type Attempt struct {
+	Arrival  plan.Arrival  // the original; Step is the run's step index
+	Number   int           // 1 for the first attempt
+	Planned  time.Duration // instant at which it was to be sent
+	Sent     time.Duration // instant at which it was sent
+	Timeout  time.Duration // instant at which its timeout ends
+	Deadline time.Duration // instant at which the original's deadline ends
+	Shell    any           // for the shell's own use
+
+	state attemptState
+}
+
+// Result is what kind of answer an attempt got.
+type Result uint8
+
+const (
+	OK       Result = iota // success by the success rule
+	Rejected               // the server said no
+	Failed                 // transport or protocol failure, or any other status
+	NotSent                // the generator itself could not send it: descriptors, ports
+)
+
+// An Answer ends one attempt.
+type Answer struct {
+	Result     Result
+	Reason     string        // of a rejection, a failure kind, or why it was not sent
+	Degraded   bool          // of OK
+	RetryAfter time.Duration // what the server asked for; 0 when nothing
+}
+
+// EffectKind says what the shell has to do.
+type EffectKind uint8
+
+const (
+	Send   EffectKind = iota // send Attempt now
+	Cancel                   // stop listening for Attempt; no answer may be reported any more
+)
+
+// An Effect is one thing that the shell has to carry out, in the order given.
+type Effect struct {
+	Kind    EffectKind
+	Attempt *Attempt
+}
+
+// A Behaviour changes what a caller does with its attempts: retry, budget, throttle, hedge, breaker …
+type Behaviour interface {
+	// Before decides whether and when a may be sent; a reason withholds it.
+	Before(now time.Duration, a *Attempt) (sendAt time.Duration, reason string)
+	// After learns how a ended and says whether the original is tried again.
+	After(now time.Duration, a *Attempt, e Answer) (again bool)
+}
+
+// New builds a behaviour from its knobs.
+type New func(knobs any) (Behaviour, error)
+
+// Registry holds all client behaviours.
+var Registry = plugin.NewRegistry[New]("client behaviour")
+
+// attemptState is where an attempt stands in its population.
+type attemptState struct{}
