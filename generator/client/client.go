@@ -15,8 +15,8 @@ import (
 
 // Options describe the population.
 type Options struct {
-	Classes     []plan.Class
-	Grace       time.Duration // how long after the timeout to go on listening
+	Classes     []plan.Class  // at least one; Timeout above 0 and at most 24h, Deadline 0 (the timeout) to 24h
+	Grace       time.Duration // how long after the timeout to go on listening; 0 to 24h
 	Close       bool          // hang up at the timeout instead of listening
 	MaxInFlight int           // attempts outstanding at once; what exceeds it is unsent with reason in_flight; 0: no bound
 }
@@ -75,11 +75,8 @@ type Behaviour interface {
 	After(now time.Duration, a *Attempt, e Answer) (again bool)
 }
 
-// New builds a behaviour from its knobs.
-type New func(knobs any) (Behaviour, error)
+// NewBehaviour builds a behaviour from its knobs.
+type NewBehaviour func(knobs any) (Behaviour, error)
 
 // Registry holds all client behaviours.
-var Registry = plugin.NewRegistry[New]("client behaviour")
-
-// attemptState is where an attempt stands in its population.
-type attemptState struct{}
+var Registry = plugin.NewRegistry[NewBehaviour]("client behaviour")

@@ -1,0 +1,88 @@
+package client
+
+import (
+	"time"
+
+	"knee/generator/plan"
+	"knee/generator/record"
+	"knee/target/protection"
+)
+
+// offer is the plan that a population is working through: the arrivals still to
+// come and the steps still to begin.
+type offer struct {
+	cursor *plan.Cursor
+	steps  []plan.Step
+	begun  int           // how many of steps the recorder knows
+	base   int           // run index of the first step
+	trial  int           // of the run
+	start  time.Duration // of the plan, on the run's clock
+	until  time.Duration // last instant at which an arrival may come
+	next   plan.Arrival  // At is Never when none is left
+}
+
+// Offer begins to offer p, shifted to start; its steps belong to trial. Their
+// indexes in the run continue those of the plans offered before. The recorder
+// learns of a step when its first arrival comes or a later step begins, and of
+// the steps that bring no further arrivals when the last arrival has come.
+//
+// Offering a plan while another one is being offered is a mistake of the
+// programmer; it panics.
+func (p *Population) Offer(pl *plan.Plan, trial int, start time.Duration) {
+	if p.Offering() {
+		panic("client: Offer before the plan offered last was over")
+	}
+	p.offer = offer{
+		cursor: pl.Cursor(start),
+		steps:  pl.Steps(),
+		base:   p.offer.base + p.offer.begun,
+		trial:  trial,
+		start:  start,
+		until:  protection.Never,
+	}
+	p.pull()
+}
+
+// Offering reports whether arrivals are left.
+func (p *Population) Offering() bool { return p.offer.next.At != protection.Never }
+
+// Stop ends the plan at now: arrivals that are due later do not come and are
+// not counted. Those due by now are sent by the next Advance.
+func (p *Population) Stop(now time.Duration) {
+	p.offer.until = now
+	if p.offer.next.At > now {
+		p.offer.next.At = protection.Never
+	}
+}
+
+// pull fetches the arrival that comes next.
+func (p *Population) pull() {
+	o := &p.offer
+	next, ok := o.cursor.Next()
+	switch {
+	case !ok:
+		o.next.At = protection.Never
+		p.begin(len(o.steps))
+	case next.At > o.until:
+		o.next.At = protection.Never
+	default:
+		o.next = next
+	}
+}
+
+// begin tells the recorder of the steps before n that it does not know yet.
+func (p *Population) begin(n int) {
+	o := &p.offer
+	for ; o.begun < n; o.begun++ {
+		s := o.steps[o.begun]
+		p.recorder.Begin(record.StepInfo{
+			Index:    o.base + o.begun,
+			Phase:    s.Label,
+			Trial:    o.trial,
+			Start:    o.start + s.Start,
+			Duration: s.Duration,
+			From:     s.From,
+			To:       s.To,
+		})
+	}
+}

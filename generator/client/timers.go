@@ -1,0 +1,82 @@
+package client
+
+import (
+	"time"
+
+	"knee/target/protection"
+)
+
+// waiting holds the open attempts that are waited for equally long, in the
+// order in which their waits end. Their planned instants only grow, so a new
+// attempt belongs at the tail; an attempt leaves from anywhere. Both take
+// constant time, and an answered attempt leaves nothing behind.
+type waiting struct {
+	patience   time.Duration // from an attempt's planned instant to its due
+	head, tail *Attempt
+}
+
+// push adds a, with state.due set.
+func (q *waiting) push(a *Attempt) {
+	before := q.tail
+	for before != nil && before.state.due > a.state.due {
+		before = before.state.prev // only when planned instants went back
+	}
+	after := q.head
+	if before != nil {
+		after = before.state.next
+		before.state.next = a
+	} else {
+		q.head = a
+	}
+	if after != nil {
+		after.state.prev = a
+	} else {
+		q.tail = a
+	}
+	a.state.queue, a.state.prev, a.state.next = q, before, after
+}
+
+// remove takes a out of its queue.
+func (q *waiting) remove(a *Attempt) {
+	s := &a.state
+	if s.prev != nil {
+		s.prev.state.next = s.next
+	} else {
+		q.head = s.next
+	}
+	if s.next != nil {
+		s.next.state.prev = s.prev
+	} else {
+		q.tail = s.prev
+	}
+	s.queue, s.prev, s.next = nil, nil, nil
+}
+
+// timers is one queue per distinct patience: a handful, however many attempts
+// are open.
+type timers []*waiting
+
+// queue returns the queue for a patience, which it adds when it is new.
+func (t *timers) queue(patience time.Duration) *waiting {
+	for _, q := range *t {
+		if q.patience == patience {
+			return q
+		}
+	}
+	q := &waiting{patience: patience}
+	*t = append(*t, q)
+	return q
+}
+
+// next returns the attempt whose wait ends first and when; nil and Never when
+// none is open.
+func (t timers) next() (*Attempt, time.Duration) {
+	var first *Attempt
+	due := protection.Never
+	for _, q := range t {
+		if q.head != nil && q.head.state.due < due {
+			first, due = q.head, q.head.state.due
+		}
+	}
+	return first, due
+}

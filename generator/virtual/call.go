@@ -1,0 +1,52 @@
+package virtual
+
+import (
+	"knee/generator/client"
+	"knee/target/protection"
+	"knee/target/server"
+)
+
+// call is a request at the server and the attempt that waits for its answer.
+type call struct {
+	request protection.Request
+	attempt *client.Attempt // nil when nobody waits any more
+	failure Failure
+	next    *call // free after this one
+}
+
+// outcome returns what the caller learns from e.
+func (c *call) outcome(e server.Effect) client.Answer {
+	if c.failure.Where == Answering {
+		return c.failure.Answer
+	}
+	result := client.OK
+	if e.Kind == server.Refuse {
+		result = client.Rejected
+	}
+	return client.Answer{
+		Result:     result,
+		Reason:     string(e.Answer.Reason),
+		Degraded:   e.Answer.Degraded,
+		RetryAfter: e.Answer.RetryAfter,
+	}
+}
+
+// calls keeps finished calls for reuse, so that a steady load allocates nothing.
+type calls struct{ free *call }
+
+// take returns a call whose request is empty.
+func (s *calls) take() *call {
+	c := s.free
+	if c == nil {
+		return &call{}
+	}
+	s.free = c.next
+	c.request = protection.Request{}
+	return c
+}
+
+// give makes c, which the server is done with, available again.
+func (s *calls) give(c *call) {
+	c.attempt, c.next = nil, s.free
+	s.free = c
+}

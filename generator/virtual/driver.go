@@ -1,0 +1,192 @@
+// Package virtual runs plans against the server core in virtual time: no
+// sockets, no waiting, the same client and the same server as in a live run.
+//
+// The network takes no time. At one instant the server comes first (ends of
+// work, changes, wake-ups), then the client's timers, then arrivals.
+package virtual
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"knee/generator/client"
+	"knee/generator/plan"
+	"knee/generator/record"
+	"knee/target/protection"
+	"knee/target/server"
+)
+
+// Options describe a virtual run.
+type Options struct {
+	Server   server.Spec    // its work is internal
+	Client   client.Options // its classes also say what their requests look like to the server
+	Recorder *record.Recorder
+	// Fail breaks the transport of an attempt; nil breaks none. It is called once
+	// for each attempt, as it is sent.
+	Fail func(*client.Attempt) Failure
+}
+
+// A Driver owns one server and one population, and the clock they share. It is
+// used by one goroutine.
+type Driver struct {
+	classes    []plan.Class
+	server     *server.Core
+	population *client.Population
+	recorder   *record.Recorder
+	fail       func(*client.Attempt) Failure
+
+	now   time.Duration
+	sent  uint64          // requests that reached the server
+	todo  []client.Effect // of the population, not carried out yet
+	calls calls
+}
+
+// New returns a driver at instant 0. It returns an error when the server or the
+// client cannot be built.
+func New(o Options) (*Driver, error) {
+	if o.Server.External {
+		return nil, fmt.Errorf("virtual: the server's work is external: want internal, there is nobody else to do it")
+	}
+	core, err := server.New(o.Server)
+	if err != nil {
+		return nil, fmt.Errorf("virtual: %w", err)
+	}
+	population, err := client.New(o.Client, o.Recorder)
+	if err != nil {
+		return nil, fmt.Errorf("virtual: %w", err)
+	}
+	return &Driver{
+		classes:    o.Client.Classes,
+		server:     core,
+		population: population,
+		recorder:   o.Recorder,
+		fail:       o.Fail,
+	}, nil
+}
+
+// Now returns the instant up to which the run has come.
+func (d *Driver) Now() time.Duration { return d.now }
+
+// Counts returns what the server counted since New.
+func (d *Driver) Counts() server.Counts { return d.server.Counts() }
+
+// Reset puts the server back to its start: what is inside is refused with
+// reason reset, and its plug-ins begin anew. It returns the error of a plug-in
+// that cannot be built; then nothing has changed.
+func (d *Driver) Reset(context.Context) error {
+	if err := d.server.Reset(d.now); err != nil {
+		return fmt.Errorf("virtual: %w", err)
+	}
+	d.serve()
+	d.carryOut()
+	return nil
+}
+
+// Close ends the use of the driver. It holds nothing that needs closing.
+func (d *Driver) Close() error { return nil }
+
+// patrol is how many instants pass between two looks at the context.
+const patrol = 4096
+
+// Run offers p from now on, as part of a trial of the run, and returns when its
+// time is over, every arrival has ended and the records are flushed. When ctx
+// is done no further arrivals come; Run waits for the open ones, which the end
+// of their timeout and grace bounds, and returns the cause.
+func (d *Driver) Run(ctx context.Context, trial int, p *plan.Plan) error {
+	end := d.now + p.Duration()
+	d.population.Offer(p, trial, d.now)
+	var stopped error
+	for i := 0; ; i++ {
+		if i%patrol == 0 && stopped == nil && ctx.Err() != nil {
+			stopped = context.Cause(ctx)
+			d.population.Stop(d.now)
+			end = d.now
+		}
+		next := min(d.server.Next(), d.population.Next())
+		if d.over(next, end) {
+			break
+		}
+		d.step(next)
+	}
+	d.now = max(d.now, end)
+	d.recorder.Flush(d.now)
+	return stopped
+}
+
+// over reports whether a plan that lasts until end has nothing left to do at
+// next and later.
+func (d *Driver) over(next, end time.Duration) bool {
+	return next >= end && d.population.Open() == 0 && !d.population.Offering()
+}
+
+// step handles one instant of one half: the server's before the client's.
+func (d *Driver) step(now time.Duration) {
+	d.now = now
+	if d.server.Next() <= now {
+		d.server.Advance(now)
+		d.serve()
+	} else {
+		d.todo = append(d.todo, d.population.Advance(now)...)
+	}
+	d.carryOut()
+}
+
+// carryOut does what the population asked for, in order. What it asks for
+// meanwhile comes last.
+func (d *Driver) carryOut() {
+	for i := 0; i < len(d.todo); i++ {
+		switch e := d.todo[i]; e.Kind {
+		case client.Send:
+			d.send(e.Attempt)
+		case client.Cancel:
+			e.Attempt.Shell.(*call).attempt = nil // the server works on; nobody hears its answer
+		}
+	}
+	d.todo = d.todo[:0]
+}
+
+// answer tells the population what became of an attempt.
+func (d *Driver) answer(a *client.Attempt, with client.Answer) {
+	d.todo = append(d.todo, d.population.Answer(d.now, a, with)...)
+}
+
+// send takes an attempt to the server, or as far as its transport lets it.
+func (d *Driver) send(a *client.Attempt) {
+	var failure Failure
+	if d.fail != nil {
+		failure = d.fail(a)
+	}
+	if failure.Where == Sending {
+		d.answer(a, failure.Answer)
+		return
+	}
+	c := d.calls.take()
+	c.attempt, c.failure = a, failure
+	a.Shell = c
+	class := &d.classes[a.Arrival.Class]
+	c.request.ID = d.sent
+	c.request.Client = a.Arrival.Client
+	c.request.Class = a.Arrival.Class
+	c.request.Criticality = protection.Criticality(class.Criticality)
+	c.request.Tenant = class.Tenant
+	c.request.Cost = class.Cost
+	c.request.Work = a.Arrival.Work
+	c.request.Arrived = d.now
+	c.request.Deadline = min(a.Timeout, a.Deadline)
+	c.request.Shell = c
+	d.sent++
+	d.server.Arrive(d.now, &c.request)
+	d.serve()
+}
+
+// serve passes on what the server decided.
+func (d *Driver) serve() {
+	for _, e := range d.server.Effects() {
+		c := e.R.Shell.(*call)
+		if c.attempt != nil {
+			d.answer(c.attempt, c.outcome(e))
+		}
+		d.calls.give(c)
+	}
+}
