@@ -25,7 +25,8 @@ const (
 	Poisson                 // exponential gaps: independent users
 )
 
-// Work draws the service time that one arrival asks of the server.
+// Work draws the service time that one arrival asks of the server. A Work with a
+// method Constant() bool that returns true gets jitter where the spec asks for it.
 type Work interface {
 	Draw(r *rand.Rand) time.Duration
 }
