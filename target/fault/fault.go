@@ -9,12 +9,13 @@ import (
 
 // Conditions are what faults bend and the core reads.
 type Conditions struct {
-	WorkFactor float64 // work takes this many times as long; 1 is healthy
+	WorkFactor float64 // work takes this many times as long; above 0 and finite; 1 is healthy
 	Workers    int     // workers that may take requests
 	Stalled    bool    // no worker takes a request and no work makes progress
 }
 
-// A Fault bends the conditions of a server while it is active.
+// A Fault bends the conditions of a server while it is active. It is a pointer:
+// the server knows it again by identity.
 type Fault interface {
 	// Bend changes c at now and returns the next instant at which it would change
 	// it otherwise.

@@ -4,9 +4,14 @@
 // The core is pure. A shell tells it what happens (Arrive, Finish, Advance),
 // carries out the Effects it returns and wakes it at Next. Two shells exist:
 // target/serve puts net/http around it, generator/virtual an event heap.
+//
+// What happens at one instant happens in this order: work ends, faults change
+// the conditions, requests expire and protections tick, requests arrive.
 package server
 
 import (
+	"errors"
+	"fmt"
 	"time"
 
 	"knee/target/order"
@@ -30,6 +35,29 @@ type Link struct {
 	New  func() (protection.Protection, error)
 }
 
+// check returns what is wrong with s.
+func (s Spec) check() error {
+	var errs []error
+	if s.Workers < 1 {
+		errs = append(errs, fmt.Errorf("workers is %d: want at least 1", s.Workers))
+	}
+	if s.Service <= 0 {
+		errs = append(errs, fmt.Errorf("service is %v: want a mean above 0", s.Service))
+	}
+	if !(s.RejectCost >= 0 && s.RejectCost <= 1) { // not a number fails too
+		errs = append(errs, fmt.Errorf("reject_cost is %v: want a share from 0 to 1", s.RejectCost))
+	}
+	if s.Order == nil {
+		errs = append(errs, errors.New("order is not set"))
+	}
+	for i, l := range s.Chain {
+		if l.New == nil {
+			errs = append(errs, fmt.Errorf("protections[%d] (%s) has no constructor", i, l.Kind))
+		}
+	}
+	return errors.Join(errs...)
+}
+
 // EffectKind says what the shell has to do.
 type EffectKind uint8
 
@@ -44,22 +72,31 @@ type Effect struct {
 	Kind   EffectKind
 	R      *protection.Request
 	At     time.Duration // the instant at which it happened in the core's time; not after now
+	Work   time.Duration // of Start: how long the work takes under the present conditions
 	Answer protection.Answer
 }
 
-// Counts are totals since New; Reset keeps them.
+// ReasonReset is why a request was refused that was inside when the server was reset.
+const ReasonReset protection.Reason = "reset"
+
+// Counts are totals since New; Reset keeps them. Every request that arrived is
+// in exactly one of Served, Failed, Refused, Dropped, Resets, or still inside.
 type Counts struct {
 	Arrived  uint64
 	Served   uint64
 	Degraded uint64            // among Served
+	Failed   uint64            // work that a shell finished as protection.Failed
 	Refused  map[string]uint64 // by reason, at arrival
-	Dropped  map[string]uint64 // by reason, from the queue
+	Dropped  map[string]uint64 // by reason, from the queue, and what the shell released
 	Resets   uint64            // requests inside the server when it was reset
 }
 
 // Gauges are the state at one instant.
 type Gauges struct {
 	Waiting, Running int
+	Admitted         int // waiting, running, or held by the shell
+	Workers          int // workers that exist under the present conditions
 	OldestAge        time.Duration
 	CostRate         float64
+	Debt             time.Duration // work that rejections have cost and no worker has begun to pay
 }

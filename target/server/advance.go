@@ -1,0 +1,81 @@
+package server
+
+import (
+	"time"
+
+	"knee/target/protection"
+)
+
+// advance carries out what is due until now, each thing at its own instant.
+// Without wakes it leaves out what comes after the endings of work at now.
+func (c *Core) advance(now time.Duration, wakes bool) {
+	now = min(max(now, c.now), protection.Never-1)
+	for {
+		ending, wake := c.nextEnding(), c.nextWake()
+		switch {
+		case ending <= now && ending <= wake:
+			c.end(ending)
+		case wake < now || wake == now && wakes:
+			c.wake(wake)
+		default:
+			c.now = now
+			return
+		}
+	}
+}
+
+// nextEnding returns the instant at which the first work that the core ends is done.
+func (c *Core) nextEnding() time.Duration {
+	if len(c.endings.heap) == 0 {
+		return protection.Never
+	}
+	return c.pace.when(c.endings.heap[0].done)
+}
+
+// nextWake returns the next instant at which a fault, an expiry or a tick is due.
+func (c *Core) nextWake() time.Duration {
+	return min(c.faultNext, c.expiries.next(), c.plug.tickNext)
+}
+
+// wake does one of the things due at now: faults first, then expiries, then ticks.
+func (c *Core) wake(now time.Duration) {
+	c.now = now
+	switch now {
+	case c.faultNext:
+		c.bend()
+	case c.expiries.next():
+		r := c.expiries.first()
+		c.takeOut(r)
+		c.plug.order.Remove(r)
+		c.drop(now, r, r.ExpiresBy)
+	default:
+		c.tick()
+	}
+	c.dispatch(now)
+}
+
+// tick calls each protection whose instant has come. An instant that is not
+// after now would come for ever, so it is taken as the next one.
+func (c *Core) tick() {
+	l := c.load(c.now)
+	c.plug.tickNext = protection.Never
+	for i := range c.plug.tickers {
+		t := &c.plug.tickers[i]
+		if t.next <= c.now {
+			t.next = max(t.Tick(c.now, l), c.now+1)
+		}
+		c.plug.tickNext = min(c.plug.tickNext, t.next)
+	}
+}
+
+// end ends the first work that is done, at the instant at which it is.
+func (c *Core) end(now time.Duration) {
+	c.now = now
+	e := c.endings.pop()
+	if e.r == nil {
+		c.paying--
+	} else {
+		c.serve(now, e.r, protection.Served)
+	}
+	c.dispatch(now)
+}

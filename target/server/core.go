@@ -1,0 +1,232 @@
+package server
+
+import (
+	"fmt"
+	"time"
+
+	"knee/target/fault"
+	"knee/target/order"
+	"knee/target/protection"
+)
+
+// Core is a server. It is for one goroutine at a time. Its instants count from
+// the start of the run; one that is earlier than the last is taken as the last.
+type Core struct {
+	spec Spec
+	now  time.Duration
+	plug plugIns
+
+	faults     []fault.Fault
+	faultNext  time.Duration
+	conditions fault.Conditions
+	pace       pace
+
+	waiting  line
+	held     line // let in by Admit and not yet enqueued
+	external line // running outside the core
+	expiries expiries
+	endings  endings
+
+	nWaiting, nHeld int
+	running, paying int
+	queuedCost      float64
+	lastEmpty       time.Duration // when the queue last was empty; means nothing while it is
+	throughput      throughput
+	costRate        float64
+	debt            debt
+
+	arrived, served, degraded, failed, resets uint64
+	refused, dropped                          tally
+
+	effects, handed []Effect
+}
+
+// States of a request in Links.State.
+const (
+	outside uint8 = iota
+	held
+	waiting
+	running
+)
+
+// New returns an empty, healthy server at instant 0. It reports what is wrong
+// with s, or with one of its plug-ins.
+func New(s Spec) (*Core, error) {
+	if err := s.check(); err != nil {
+		return nil, fmt.Errorf("server: %w", err)
+	}
+	plug, err := build(s)
+	if err != nil {
+		return nil, err
+	}
+	c := &Core{spec: s, faultNext: protection.Never, pace: pace{factor: 1}}
+	c.bend()
+	c.begin(plug)
+	return c, nil
+}
+
+// begin puts plug into service in an empty server.
+func (c *Core) begin(plug plugIns) {
+	c.plug = plug
+	c.lastEmpty = c.now
+	c.queuedCost = 0
+	c.throughput = declared(c.spec.Service)
+	c.costRate = c.throughput.rate(c.conditions.Workers)
+	c.debt = newDebt(c.spec)
+	c.tick()
+}
+
+// Reset refuses everything inside with ReasonReset and starts again at now with
+// fresh plug-ins; counts and faults stay. Work that a shell still does for a
+// request so refused is of no interest any more: its Finish is ignored. When a
+// plug-in cannot be built, nothing is changed.
+func (c *Core) Reset(now time.Duration) error {
+	plug, err := build(c.spec)
+	if err != nil {
+		return err
+	}
+	c.advance(now, true)
+	for len(c.endings.heap) > 0 {
+		if e := c.endings.pop(); e.r != nil {
+			c.forget(e.r)
+		}
+	}
+	for c.external.oldest != nil {
+		r := c.external.oldest
+		c.external.remove(r)
+		c.forget(r)
+	}
+	for c.waiting.oldest != nil {
+		r := c.waiting.oldest
+		c.takeOut(r)
+		c.plug.order.Remove(r)
+		c.forget(r)
+	}
+	for c.held.oldest != nil {
+		r := c.held.oldest
+		c.held.remove(r)
+		c.forget(r)
+	}
+	c.running, c.paying, c.nHeld = 0, 0, 0
+	c.begin(plug)
+	return nil
+}
+
+// forget refuses r, which is in no list any more, because of a reset.
+func (c *Core) forget(r *protection.Request) {
+	c.resets++
+	c.leave(c.now, r, protection.End{Outcome: protection.Dropped, Reason: ReasonReset, Waited: c.now - r.Arrived})
+	c.tell(Refuse, c.now, r, ReasonReset)
+}
+
+// Advance lets time pass until now.
+func (c *Core) Advance(now time.Duration) { c.advance(now, true) }
+
+// Next returns the instant at which the core wants Advance, if nothing happens
+// before; Never when it waits for the shell alone.
+func (c *Core) Next() time.Duration { return min(c.nextEnding(), c.nextWake()) }
+
+// Effects returns what the shell has to carry out since the last call. The slice
+// is valid until the next call of Effects.
+func (c *Core) Effects() []Effect {
+	e := c.effects
+	c.effects, c.handed = c.handed[:0], e
+	return e
+}
+
+// Counts returns the totals so far.
+func (c *Core) Counts() Counts {
+	return Counts{
+		Arrived:  c.arrived,
+		Served:   c.served,
+		Degraded: c.degraded,
+		Failed:   c.failed,
+		Refused:  c.refused.byReason(),
+		Dropped:  c.dropped.byReason(),
+		Resets:   c.resets,
+	}
+}
+
+// Gauges returns the state at now, without letting time pass.
+func (c *Core) Gauges(now time.Duration) Gauges {
+	g := Gauges{
+		Waiting:  c.nWaiting,
+		Running:  c.running,
+		Admitted: c.nWaiting + c.nHeld + c.running,
+		Workers:  c.conditions.Workers,
+		CostRate: c.costRate,
+		Debt:     c.debt.owed,
+	}
+	if r := c.waiting.oldest; r != nil {
+		g.OldestAge = max(0, now-r.Arrived)
+	}
+	return g
+}
+
+// load returns what plug-ins may know at now.
+func (c *Core) load(now time.Duration) protection.Load {
+	l := protection.Load{
+		Waiting:    c.nWaiting,
+		Running:    c.running,
+		Admitted:   c.nWaiting + c.nHeld + c.running,
+		Workers:    c.conditions.Workers,
+		QueuedCost: c.queuedCost,
+		CostRate:   c.costRate,
+		Oldest:     protection.Never,
+		LastEmpty:  now,
+	}
+	if r := c.waiting.oldest; r != nil {
+		l.Oldest, l.LastEmpty = r.Arrived, c.lastEmpty
+	}
+	return l
+}
+
+// plugIns are the order and the protections of a server, with the optional
+// powers of the protections sorted out beforehand.
+type plugIns struct {
+	order    order.Order
+	evictor  order.Evictor // nil when the order is none
+	chain    []link
+	pickers  []protection.Picker
+	stampers []protection.Stamper
+	tickers  []ticker
+	tickNext time.Duration
+}
+
+type link struct {
+	protection.Protection
+	bounds bool // it is a protection.Bounder
+}
+
+type ticker struct {
+	protection.Ticker
+	next time.Duration
+}
+
+// build makes the plug-ins of s.
+func build(s Spec) (plugIns, error) {
+	var p plugIns
+	var err error
+	if p.order, err = s.Order(); err != nil {
+		return plugIns{}, fmt.Errorf("server: order: %w", err)
+	}
+	p.evictor, _ = p.order.(order.Evictor)
+	for i, l := range s.Chain {
+		q, err := l.New()
+		if err != nil {
+			return plugIns{}, fmt.Errorf("server: protections[%d] (%s): %w", i, l.Kind, err)
+		}
+		_, bounds := q.(protection.Bounder)
+		p.chain = append(p.chain, link{q, bounds})
+		if x, ok := q.(protection.Picker); ok {
+			p.pickers = append(p.pickers, x)
+		}
+		if x, ok := q.(protection.Stamper); ok {
+			p.stampers = append(p.stampers, x)
+		}
+		if x, ok := q.(protection.Ticker); ok {
+			p.tickers = append(p.tickers, ticker{Ticker: x})
+		}
+	}
+	return p, nil
+}

@@ -1,0 +1,33 @@
+package server
+
+import "time"
+
+// debtSpan is how long all workers together would take to pay the most that may be owed.
+const debtSpan = 100 * time.Millisecond
+
+// debt is work that rejections have cost and no worker has paid yet.
+type debt struct {
+	each time.Duration // work that one rejection costs
+	most time.Duration
+	owed time.Duration
+}
+
+// newDebt returns the debt of a server without rejections so far.
+func newDebt(s Spec) debt {
+	return debt{
+		each: time.Duration(s.RejectCost * float64(s.Service)),
+		most: later(0, time.Duration(min(float64(s.Workers)*float64(debtSpan), float64(1<<62)))),
+	}
+}
+
+// add takes on the cost of one rejection, as far as the cap allows.
+func (d *debt) add() { d.owed = min(d.owed+d.each, d.most) }
+
+// take hands one worker its share of what is owed, so that those which come free
+// together pay together; at least the cost of one rejection.
+func (d *debt) take(workers int) time.Duration {
+	share := max(d.owed/time.Duration(workers), d.each)
+	share = min(share, d.owed)
+	d.owed -= share
+	return share
+}

@@ -1,0 +1,128 @@
+package server
+
+import (
+	"time"
+
+	"knee/target/protection"
+)
+
+// dispatch gives free workers something to do: debt first, then requests.
+func (c *Core) dispatch(now time.Duration) {
+	for c.running+c.paying < c.conditions.Workers && !c.conditions.Stalled {
+		if c.debt.owed > 0 {
+			paid := c.debt.take(c.conditions.Workers)
+			c.paying++
+			c.endings.add(later(c.pace.read(now), paid), nil)
+			continue
+		}
+		if c.nWaiting == 0 {
+			return
+		}
+		r := c.plug.order.Pop(now, c.load(now))
+		if r == nil {
+			return
+		}
+		c.takeOut(r)
+		if reason := c.pick(now, r); reason != "" {
+			c.drop(now, r, reason)
+			continue
+		}
+		c.start(now, r)
+	}
+}
+
+// takeOut ends r's waiting, apart from its place in the order.
+func (c *Core) takeOut(r *protection.Request) {
+	c.waiting.remove(r)
+	c.expiries.remove(r)
+	c.nWaiting--
+	if c.queuedCost -= r.Cost; c.nWaiting == 0 {
+		c.queuedCost = 0 // no rounding error outlives the queue
+	}
+}
+
+// pick asks whether r, which has left the queue, is still worth starting.
+func (c *Core) pick(now time.Duration, r *protection.Request) protection.Reason {
+	if now >= r.Expires {
+		return r.ExpiresBy
+	}
+	if len(c.plug.pickers) == 0 {
+		return ""
+	}
+	l := c.load(now)
+	for _, p := range c.plug.pickers {
+		if reason := p.Pick(now, r, l); reason != "" {
+			return reason
+		}
+	}
+	return ""
+}
+
+// start gives r to a free worker.
+func (c *Core) start(now time.Duration, r *protection.Request) {
+	r.Started = now
+	r.Links.State = running
+	c.running++
+	if !c.spec.External {
+		c.endings.add(later(c.pace.read(now), max(r.Work, 0)), r)
+		return
+	}
+	c.external.add(r)
+	c.effects = append(c.effects, Effect{Kind: Start, R: r, At: now, Work: c.pace.stretch(r.Work)})
+}
+
+// Finish tells the core of Spec.External that r's work ended at now, and how. It
+// ignores a request that does not run, such as one that a Reset has refused. Of
+// a Failed one the shell tells the caller itself.
+func (c *Core) Finish(now time.Duration, r *protection.Request, o protection.Outcome) {
+	c.advance(now, false)
+	if !c.spec.External || r.Links.State != running {
+		return
+	}
+	c.external.remove(r)
+	c.serve(c.now, r, o)
+	c.dispatch(c.now)
+}
+
+// serve books the end of r's work and replies.
+func (c *Core) serve(now time.Duration, r *protection.Request, o protection.Outcome) {
+	c.running--
+	took := now - r.Started
+	c.throughput.add(r.Cost, took)
+	c.costRate = c.throughput.rate(c.conditions.Workers)
+	c.leave(now, r, protection.End{Outcome: o, Waited: r.Started - r.Arrived, Served: took})
+	if o != protection.Served {
+		c.failed++
+		return
+	}
+	c.served++
+	if r.Degraded {
+		c.degraded++
+	}
+	c.tell(Reply, now, r, "")
+}
+
+// drop refuses r, which was let in and has left the queue unserved.
+func (c *Core) drop(now time.Duration, r *protection.Request, reason protection.Reason) {
+	c.dropped.add(reason)
+	c.debt.add()
+	c.leave(now, r, protection.End{Outcome: protection.Dropped, Reason: reason, Waited: now - r.Arrived})
+	c.tell(Refuse, now, r, reason)
+}
+
+// leave tells the whole chain how r ended.
+func (c *Core) leave(now time.Duration, r *protection.Request, e protection.End) {
+	r.Links.State = outside
+	for i := range c.plug.chain {
+		c.plug.chain[i].Leave(now, r, e)
+	}
+}
+
+// tell adds the effect that answers r's caller.
+func (c *Core) tell(kind EffectKind, now time.Duration, r *protection.Request, reason protection.Reason) {
+	a := protection.Answer{Reason: reason, Degraded: r.Degraded && kind == Reply}
+	for _, s := range c.plug.stampers {
+		s.Stamp(now, r, &a)
+	}
+	c.effects = append(c.effects, Effect{Kind: kind, R: r, At: now, Answer: a})
+}
