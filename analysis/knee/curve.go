@@ -1,0 +1,192 @@
+package knee
+
+import (
+	"math"
+	"slices"
+
+	"knee/analysis/stat"
+)
+
+// curve is the cleaned input: one level per load, ascending.
+type curve struct {
+	opt      Options
+	levels   []level
+	baseline float64 // best ratio among the three lowest loads, at most 1
+	warm     int     // levels at the bottom that were worse than the one that gave the baseline
+	noise    float64
+	limited  bool // some load could not be offered
+}
+
+// level is what the trials of one load say.
+type level struct {
+	load, goodput, ratio float64
+	growing              bool
+}
+
+// shortfall is the share of the intended load that must have been offered.
+const shortfall = 0.98
+
+func newCurve(points []Point, o Options) *curve {
+	c := &curve{opt: o}
+	c.levels = c.merge(points)
+	low := c.levels[:min(3, len(c.levels))]
+	best := 0
+	for i, l := range low {
+		if l.ratio > low[best].ratio {
+			best = i
+		}
+	}
+	if len(low) > 0 {
+		c.baseline = min(1, low[best].ratio)
+	}
+	c.noise = c.scatter()
+	// A bad load below the best of the lowest three is not the knee: the
+	// server was cold, or the first trials were disturbed.
+	for c.warm < best && !c.good(c.levels[best-1]) && c.good(c.levels[best]) {
+		c.warm = best
+	}
+	return c
+}
+
+// merge drops what says nothing and joins the replicates of a load.
+func (c *curve) merge(points []Point) []level {
+	groups := map[float64][]Point{}
+	for _, p := range points {
+		if !usable(p) {
+			continue
+		}
+		if p.Limited || p.Intended > 0 && p.Offered < shortfall*p.Intended {
+			c.limited = true
+			continue
+		}
+		key := p.Offered
+		if p.Intended > 0 {
+			key = p.Intended
+		}
+		groups[key] = append(groups[key], p)
+	}
+	levels := make([]level, 0, len(groups))
+	for _, g := range groups {
+		levels = append(levels, join(g))
+	}
+	slices.SortFunc(levels, func(a, b level) int {
+		switch {
+		case a.load < b.load:
+			return -1
+		case a.load > b.load:
+			return 1
+		}
+		return 0
+	})
+	return levels
+}
+
+// usable reports whether the rates of p are numbers that a trial can have.
+func usable(p Point) bool {
+	return p.Offered > 0 && !math.IsInf(p.Offered, 0) && p.Goodput >= 0 && !math.IsInf(p.Goodput, 0)
+}
+
+// join takes medians over the trials of one load. The load grew when it grew in
+// most of them.
+func join(g []Point) level {
+	var load, goodput, ratio []float64
+	grew := 0
+	for _, p := range g {
+		load = append(load, p.Offered)
+		goodput = append(goodput, p.Goodput)
+		if p.Sent > 0 {
+			ratio = append(ratio, float64(p.Good)/float64(p.Sent))
+		} else {
+			ratio = append(ratio, p.Goodput/p.Offered)
+		}
+		if p.Growing {
+			grew++
+		}
+	}
+	return level{
+		load: stat.Median(load), goodput: stat.Median(goodput), ratio: stat.Median(ratio),
+		growing: 2*grew > len(g),
+	}
+}
+
+// threshold is the ratio that a good load has at least. The allowance is for
+// the rounding of decimals in files.
+func (c *curve) threshold() float64 { return (1 - c.opt.Eps) * c.baseline * (1 - 1e-9) }
+
+func (c *curve) good(l level) bool { return !l.growing && l.ratio >= c.threshold() }
+
+func (c *curve) allGood() bool {
+	return c.baseline >= 0.9 && !slices.ContainsFunc(c.levels, func(l level) bool { return !c.good(l) })
+}
+
+func (c *curve) maxTested() float64 {
+	if len(c.levels) == 0 {
+		return 0
+	}
+	return c.levels[len(c.levels)-1].load
+}
+
+// top is the most goodput of any load.
+func (c *curve) top() float64 {
+	t := 0.0
+	for _, l := range c.levels {
+		t = max(t, l.goodput)
+	}
+	return t
+}
+
+// hint is the bracket that fewer than three levels suggest.
+func (c *curve) hint() (low, high float64) {
+	for _, l := range c.levels {
+		switch {
+		case c.baseline < 0.9 || !c.good(l):
+			if high == 0 {
+				high = l.load
+			}
+		case high == 0:
+			low = l.load
+		}
+	}
+	return low, high
+}
+
+// saturation is the smallest load whose goodput is nearly the most. A single
+// high outlier is no plateau, so with noise the most is that of the running
+// median.
+func (c *curve) saturation() float64 {
+	most := c.top()
+	if c.noise > 0.01 {
+		most = 0
+		for _, g := range c.running() {
+			most = max(most, g)
+		}
+	}
+	for _, l := range c.levels {
+		if l.goodput >= (1-c.opt.Eps)*most*(1-1e-9) {
+			return l.load
+		}
+	}
+	return 0
+}
+
+// scatter estimates the relative standard deviation of goodput around its
+// curve: how far each load is from the straight line between its neighbours, in
+// log-log, where a hinge is straight on both sides. The median leaves kinks and
+// cliffs out. Fewer than 5 such distances say nothing.
+func (c *curve) scatter() float64 {
+	var d []float64
+	for i := 1; i+1 < len(c.levels); i++ {
+		a, m, b := c.levels[i-1], c.levels[i], c.levels[i+1]
+		if a.goodput == 0 || m.goodput == 0 || b.goodput == 0 {
+			continue
+		}
+		w := math.Log(b.load/m.load) / math.Log(b.load/a.load)
+		off := math.Log(m.goodput) - w*math.Log(a.goodput) - (1-w)*math.Log(b.goodput)
+		d = append(d, math.Abs(off)/math.Sqrt(1+w*w+(1-w)*(1-w)))
+	}
+	if len(d) < 5 {
+		return 0
+	}
+	const perSigma = 0.6744897501960817 // median of |x| of a standard normal
+	return stat.Median(d) / perSigma
+}
