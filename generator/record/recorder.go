@@ -90,18 +90,15 @@ func NewRecorder(o RecorderOptions) *Recorder {
 }
 
 // Begin tells of a step before its first arrival. Steps begin in the order of
-// their indexes, each once; a second time panics.
+// their indexes, from 0; any other order panics.
 func (r *Recorder) Begin(s StepInfo) {
-	if s.Index < len(r.steps) {
-		panic(fmt.Sprintf("record: step %d begins twice", s.Index))
+	if s.Index != len(r.steps) {
+		panic(fmt.Sprintf("record: step %d begins: want step %d", s.Index, len(r.steps)))
 	}
 	for i, old := range r.steps {
 		if old != nil && old.open == 0 {
 			r.steps[i] = nil
 		}
-	}
-	for len(r.steps) < s.Index {
-		r.steps = append(r.steps, nil)
 	}
 	n := s.windows()
 	r.steps = append(r.steps, &stepIndex{
