@@ -117,11 +117,15 @@ func (f *faults) checkPhases(phases []Phase) {
 		}
 		n, d := p.size()
 		if steps += n; steps > MaxSteps {
-			f.add(at+"kind", fmt.Sprintf("a %s that brings the plan to more than %d steps", p.Kind, MaxSteps), "fewer passes or a larger ratio")
+			f.add(at+"passes", p.Passes, fmt.Sprintf("fewer, or a larger ratio, so that the plan has at most %d steps", MaxSteps))
 			return
 		}
 		if duration += d; duration > MaxDuration {
-			f.add(at+"for", fmt.Sprintf("a %s that brings the plan to %v", p.Kind, duration), fmt.Sprintf("at most %v in all", MaxDuration))
+			field, is := "for", p.For
+			if p.Kind == Sweep {
+				field, is = "hold", p.Hold
+			}
+			f.add(at+field, is, fmt.Sprintf("less, so that the plan takes at most %v in all", MaxDuration))
 			return
 		}
 	}
