@@ -1,0 +1,41 @@
+package live
+
+import (
+	"context"
+	"time"
+
+	"knee/generator/client"
+	"knee/generator/plan"
+)
+
+// A call is one attempt on its way. The loop fills the first block before it
+// hands the call to the transport, the transport the second one before it posts
+// the call to the inbox; the call is the loop's again when it takes it from there.
+type call struct {
+	arrival plan.Arrival
+	left    time.Duration // what is left of the attempt's time as it is sent
+
+	done   time.Duration // instant at which the answer was complete
+	answer client.Answer
+
+	cancel  context.CancelFunc // hangs up; set by send, safe to call at any time after
+	attempt *client.Attempt    // the loop's own: nil when nobody waits any more
+	next    *call              // free after this one
+}
+
+// calls keeps calls that are over for reuse.
+type calls struct{ free *call }
+
+func (s *calls) take() *call {
+	c := s.free
+	if c == nil {
+		return &call{}
+	}
+	s.free, c.next = c.next, nil
+	return c
+}
+
+func (s *calls) give(c *call) {
+	*c = call{next: s.free}
+	s.free = c
+}

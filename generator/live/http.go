@@ -1,0 +1,46 @@
+package live
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"net"
+	"time"
+)
+
+// HTTP says how connections are opened and used. The zero value is ready for use.
+type HTTP struct {
+	Address        string        // host:port to connect to; default that of the target
+	ConnectTimeout time.Duration // for connecting, and again for the TLS handshake; default 10s
+	MaxDials       int           // connections being opened at once; default 256
+	MaxHead        int64         // bytes of the head of an answer, informational ones included; default 64 KiB
+	NoKeepAlive    bool          // a connection for every attempt
+	TLS            *tls.Config   // of https; nil for the usual checks
+
+	// Dial opens the network connection; default TCP by a net.Dialer.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+}
+
+// withDefaults returns h with its zero fields filled in, or an error for a field
+// outside its range.
+func (h HTTP) withDefaults(t *Target) (HTTP, error) {
+	if h.ConnectTimeout < 0 || h.MaxDials < 0 || h.MaxHead < 0 {
+		return h, fmt.Errorf("connect timeout %v, dials %d, head %d: want none of them negative", h.ConnectTimeout, h.MaxDials, h.MaxHead)
+	}
+	if h.Address == "" {
+		h.Address = t.Address()
+	}
+	if h.ConnectTimeout == 0 {
+		h.ConnectTimeout = 10 * time.Second
+	}
+	if h.MaxDials == 0 {
+		h.MaxDials = 256
+	}
+	if h.MaxHead == 0 {
+		h.MaxHead = 64 << 10
+	}
+	if h.Dial == nil {
+		h.Dial = (&net.Dialer{}).DialContext
+	}
+	return h, nil
+}

@@ -1,0 +1,226 @@
+// Package live runs plans against a real server: open-loop sending over sockets, on the wall clock.
+//
+// One goroutine, the loop, owns the population and the recorder. It sleeps until
+// the population wants to be advanced or answers have come in, so the schedule
+// is a function of time alone and a slow server never slows it. A transport
+// carries the requests and posts what became of them to the loop's inbox.
+//
+// With Options.Coarse set it uses the clock of package time and nothing else,
+// and runs under testing/synctest as it does outside.
+package live
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"time"
+
+	"knee/generator/client"
+	"knee/generator/plan"
+	"knee/generator/record"
+)
+
+// Options describe a live run.
+type Options struct {
+	Target   *Target          // the server
+	Requests []Request        // sent in turn; none: one GET of the target's path
+	Client   client.Options   // MaxInFlight is best taken from AutoInFlight
+	Recorder *record.Recorder // used by the goroutine that calls Run
+	Rules    Rules            // which answers are successes and rejections; zero: by status
+	HTTP     HTTP             // how connections are opened and used
+	Knee     bool             // the server is ours: tell it class, client, work and time left in Knee headers
+	Reset    func(context.Context) error
+	// Coarse waits with the timers of package time alone. They fire up to a
+	// millisecond late on an idle machine, but cost the least CPU and follow a fake
+	// clock. Otherwise the last stretch before each instant is slept in the kernel,
+	// where the platform allows it.
+	Coarse bool
+}
+
+// slack is how long after the last instant at which anything can end the hard
+// limit of a Run comes.
+const slack = time.Second
+
+// A Driver sends the load of plans to one server. Run, Reset, Warm and Close are
+// called by one goroutine at a time; Now and Stats by any.
+type Driver struct {
+	started    time.Time
+	population *client.Population
+	recorder   *record.Recorder
+	transport  transport
+	reset      func(context.Context) error
+	coarse     bool
+	patience   time.Duration // longest that an original can stay open after its arrival
+	inbox      *inbox
+	batch      []*call // taken from the inbox
+	calls      calls
+	reasons    reasons
+	last       time.Duration // last instant that the population was told
+	usage      usage
+}
+
+// New returns a driver whose clock starts now. It opens no connection. It
+// returns an error for options outside their range.
+func New(o Options) (*Driver, error) {
+	if o.Target == nil {
+		return nil, errors.New("live: no target: want a server to send to")
+	}
+	population, err := client.New(o.Client, o.Recorder)
+	if err != nil {
+		return nil, fmt.Errorf("live: %w", err)
+	}
+	d := &Driver{
+		started:    time.Now(),
+		population: population,
+		recorder:   o.Recorder,
+		reset:      o.Reset,
+		coarse:     o.Coarse,
+		patience:   patience(o.Client),
+		inbox:      newInbox(),
+	}
+	d.transport, err = newNetHTTP(o, d.Now, d.inbox)
+	if err != nil {
+		return nil, fmt.Errorf("live: %w", err)
+	}
+	return d, nil
+}
+
+// patience returns the longest that an original can stay open.
+func patience(o client.Options) time.Duration {
+	var longest time.Duration
+	for _, c := range o.Classes {
+		longest = max(longest, c.Timeout, c.Deadline)
+	}
+	return longest + o.Grace + slack
+}
+
+// Now returns the time since New.
+func (d *Driver) Now() time.Duration { return time.Since(d.started) }
+
+// Warm opens n connections and keeps them for the requests to come, so that the
+// first of them do not pay for connecting. It sends no request and counts none.
+// It returns the first error; the connections opened until then are kept.
+func (d *Driver) Warm(ctx context.Context, n int) error {
+	if err := d.transport.warm(ctx, n); err != nil {
+		return fmt.Errorf("live: opening %d connections: %w", n, err)
+	}
+	return nil
+}
+
+// Reset puts the server back to its start, by Options.Reset. Connections stay
+// open. It returns an error when the server cannot be reset.
+func (d *Driver) Reset(ctx context.Context) error {
+	if d.reset == nil {
+		return errors.New("live: this server cannot be reset: only one of our own, with its control endpoint, can")
+	}
+	if err := d.reset(ctx); err != nil {
+		return fmt.Errorf("live: resetting the server: %w", err)
+	}
+	return nil
+}
+
+// Close hangs up on what is still open and waits until no connection and no
+// goroutine of the driver is left.
+func (d *Driver) Close() error {
+	d.transport.close()
+	return nil
+}
+
+// Run offers p from now on, as part of a trial of the run, and returns when its
+// time is over, every arrival has ended and the records are flushed. When ctx
+// is done no further arrivals come; Run waits for the open ones and returns the
+// cause.
+//
+// Run returns at the latest one second after the last arrival could have ended:
+// the end of the plan (or of ctx), plus the longest timeout or deadline, plus
+// the grace. What is open then ends unfinished.
+func (d *Driver) Run(ctx context.Context, trial int, p *plan.Plan) error {
+	d.usage.begin(d.Now())
+	defer func() { d.usage.end(d.Now()) }()
+	if !d.coarse {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+	}
+	wait := newPacer(d.coarse, d.Now)
+	defer wait.release()
+
+	now := d.advanceClock()
+	d.population.Offer(p, trial, now)
+	end := now + p.Duration()
+	limit := end + d.patience
+	stop := ctx.Done()
+	var stopped error
+	for {
+		now = d.advanceClock()
+		if stopped == nil && ctx.Err() != nil {
+			stopped, stop = context.Cause(ctx), nil
+			d.population.Stop(now)
+			end, limit = now, now+d.patience
+		}
+		d.takeAnswers()
+		now = d.advanceClock()
+		d.carryOut(d.population.Advance(now))
+		if now >= limit {
+			d.carryOut(d.population.Abandon(now))
+		}
+		if now >= end && !d.population.Offering() && d.population.Open() == 0 {
+			break
+		}
+		next := min(d.population.Next(), limit)
+		if now < end {
+			next = min(next, end)
+		}
+		wait.until(next, d.inbox.wake, stop)
+	}
+	d.recorder.Flush(now)
+	return stopped
+}
+
+// advanceClock returns the present for the population, whose instants must not
+// decrease.
+func (d *Driver) advanceClock() time.Duration {
+	d.last = max(d.last, d.Now())
+	return d.last
+}
+
+// takeAnswers tells the population what has come in, in the order and with the
+// instants at which the answers were complete. An answer that was complete
+// before something the population already knows of is moved to that instant.
+func (d *Driver) takeAnswers() {
+	d.batch = d.inbox.take(d.batch)
+	byDone := func(a, b *call) int { return cmp.Compare(a.done, b.done) }
+	if !slices.IsSortedFunc(d.batch, byDone) {
+		slices.SortStableFunc(d.batch, byDone)
+	}
+	for _, c := range d.batch {
+		if a := c.attempt; a != nil {
+			c.attempt = nil
+			d.last = max(d.last, c.done)
+			c.answer.Reason = d.reasons.keep(c.answer.Reason)
+			d.carryOut(d.population.Answer(d.last, a, c.answer))
+		}
+		d.calls.give(c)
+	}
+}
+
+// carryOut does what the population asked for, in order.
+func (d *Driver) carryOut(effects []client.Effect) {
+	for _, e := range effects {
+		switch e.Kind {
+		case client.Send:
+			c := d.calls.take()
+			c.attempt = e.Attempt
+			c.arrival = e.Attempt.Arrival
+			c.left = min(e.Attempt.Timeout, e.Attempt.Deadline) - e.Attempt.Sent
+			e.Attempt.Shell = c
+			d.transport.send(c)
+		case client.Cancel:
+			c := e.Attempt.Shell.(*call)
+			c.attempt = nil // the attempt belongs to the population again
+			c.cancel()
+		}
+	}
+}

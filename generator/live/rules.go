@@ -1,0 +1,84 @@
+package live
+
+import (
+	"net/http"
+	"strconv"
+
+	"knee/generator/client"
+	"knee/target/wire"
+)
+
+// Rules say which answers are successes and which are rejections.
+//
+// The first Reject rule that holds makes an answer a rejection, for the rule's
+// reason. Otherwise a success is a 2xx answer, or one of the statuses of the
+// status rules in Success if there are any, for which the other Success rules
+// hold as well; where only those do not, it is a rejection for the reason of the
+// first that does not. Of the rest, 429 and 503 are rejections, for the reason
+// in the Knee-Reason header or else status_429 and status_503, and anything else
+// is a failure of kind status_NNN; redirects are not followed.
+type Rules struct {
+	Success []Rule
+	Reject  []Rule
+}
+
+// bodyLook is how many bytes of a body are kept for body rules.
+const bodyLook = 64 << 10
+
+// look returns how many bytes of a body the rules need to see.
+func (r Rules) look() int {
+	for _, rules := range [][]Rule{r.Success, r.Reject} {
+		for i := range rules {
+			if rules[i].what == bodyPrefix || rules[i].what == bodyPart {
+				return bodyLook
+			}
+		}
+	}
+	return 0
+}
+
+// judge returns what an answer is; body is its start.
+func (r Rules) judge(status int, header http.Header, body []byte) client.Answer {
+	for i := range r.Reject {
+		if rule := &r.Reject[i]; rule.holds(status, header, body) {
+			return client.Answer{Result: client.Rejected, Reason: rule.why(status)}
+		}
+	}
+	if !r.successStatus(status) {
+		return byStatus(status, header)
+	}
+	for i := range r.Success {
+		if rule := &r.Success[i]; rule.what != ofStatus && !rule.holds(status, header, body) {
+			return client.Answer{Result: client.Rejected, Reason: rule.whyNot()}
+		}
+	}
+	return client.Answer{Result: client.OK, Degraded: header.Get(wire.Degraded) == "1"}
+}
+
+// successStatus reports whether a success can have this status.
+func (r Rules) successStatus(status int) bool {
+	asked := false
+	for i := range r.Success {
+		if rule := &r.Success[i]; rule.what == ofStatus {
+			if rule.holds(status, nil, nil) {
+				return true
+			}
+			asked = true
+		}
+	}
+	return !asked && 200 <= status && status <= 299
+}
+
+// byStatus judges an answer that is no success.
+func byStatus(status int, header http.Header) client.Answer {
+	if status != http.StatusTooManyRequests && status != http.StatusServiceUnavailable {
+		return client.Answer{Result: client.Failed, Reason: statusReason(status)}
+	}
+	reason := cleanReason(header.Get(wire.Reason))
+	if reason == "" {
+		reason = statusReason(status)
+	}
+	return client.Answer{Result: client.Rejected, Reason: reason}
+}
+
+func statusReason(status int) string { return "status_" + strconv.Itoa(status) }

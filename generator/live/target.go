@@ -1,0 +1,144 @@
+package live
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A Target is the server of a run and the default request to it.
+type Target struct {
+	scheme string // http or https
+	host   string // name or address, an address with its zone
+	port   string // decimal, never empty
+	given  string // host and port as they stand in the URL, without credentials
+	path   string // path and query as they go on the wire
+	user   *url.Userinfo
+}
+
+// ParseTarget reads a URL: the scheme http or https, a host, optionally a port
+// from 1 to 65535, a path and a query. Path and query are kept byte for byte; a
+// fragment is dropped. Errors do not show credentials.
+func ParseTarget(raw string) (*Target, error) {
+	t, err := parseTarget(raw)
+	if err != nil {
+		return nil, fmt.Errorf("url %q: %w", redact(raw), err)
+	}
+	return t, nil
+}
+
+func parseTarget(raw string) (*Target, error) {
+	for i := range len(raw) {
+		if raw[i] <= ' ' || raw[i] >= 0x7f {
+			return nil, fmt.Errorf("byte %q at position %d: want printable ASCII, anything else percent-encoded", raw[i], i+1)
+		}
+	}
+	scheme, rest, ok := strings.Cut(raw, "://")
+	if scheme = strings.ToLower(scheme); !ok || scheme != "http" && scheme != "https" {
+		return nil, errors.New("want http://HOST… or https://HOST…: the scheme is not guessed")
+	}
+	u, err := url.Parse(raw)
+	if err != nil {
+		var detail *url.Error
+		if errors.As(err, &detail) {
+			err = detail.Err
+		}
+		if strings.Contains(rest, "@") {
+			return nil, errors.New("cannot be read; look for characters in the credentials that need percent-encoding")
+		}
+		return nil, err
+	}
+	t := &Target{scheme: scheme, host: u.Hostname(), port: u.Port(), given: u.Host, path: wirePath(rest), user: u.User}
+	if t.host == "" {
+		return nil, errors.New("no host: want a name or an address after the scheme")
+	}
+	if t.port == "" {
+		t.port = map[string]string{"http": "80", "https": "443"}[scheme]
+	}
+	if n, err := strconv.Atoi(t.port); err != nil || n < 1 || n > 65535 {
+		return nil, fmt.Errorf("port %s: want 1 to 65535", t.port)
+	}
+	return t, nil
+}
+
+// wirePath returns path and query of what follows the scheme, as they are sent.
+func wirePath(rest string) string {
+	rest, _, _ = strings.Cut(rest, "#")
+	at := strings.IndexAny(rest, "/?")
+	switch {
+	case at < 0:
+		return "/"
+	case rest[at] == '?':
+		return "/" + rest[at:]
+	}
+	return rest[at:]
+}
+
+// redact takes the credentials out of a URL that may be malformed.
+func redact(raw string) string {
+	scheme, rest, ok := strings.Cut(raw, "://")
+	if !ok {
+		scheme, rest = "", raw
+	}
+	end := len(rest)
+	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
+		end = i
+	}
+	at := strings.LastIndexByte(rest[:end], '@')
+	if at < 0 {
+		// An unescaped slash in a password ends the authority too early.
+		if at = strings.LastIndexByte(rest, '@'); at < 0 || !strings.Contains(rest[:at], ":") {
+			return raw
+		}
+	}
+	if ok {
+		scheme += "://"
+	}
+	return scheme + "xxxxx@" + rest[at+1:]
+}
+
+// String returns the URL without credentials, for reports.
+func (t *Target) String() string { return t.scheme + "://" + t.given + t.path }
+
+// Address returns host and port, as for net.Dial.
+func (t *Target) Address() string { return net.JoinHostPort(t.host, t.port) }
+
+// Path returns path and query as they go on the wire.
+func (t *Target) Path() string { return t.path }
+
+// loopback reports whether the host is this machine by definition.
+func (t *Target) loopback() bool {
+	if a, err := netip.ParseAddr(t.host); err == nil {
+		return a.Unmap().IsLoopback()
+	}
+	name := strings.ToLower(strings.TrimSuffix(t.host, "."))
+	return name == "localhost" || strings.HasSuffix(name, ".localhost")
+}
+
+// A HostError says that load may not be sent to a host without permission.
+type HostError struct {
+	Host    string
+	Allowed []string
+}
+
+func (e *HostError) Error() string {
+	return fmt.Sprintf("host %s is not loopback and not allowed (allowed: %s): this tool can take a server down; permit it with --allow %s",
+		e.Host, strings.Join(append([]string{"loopback"}, e.Allowed...), ", "), e.Host)
+}
+
+// CheckHost returns a *HostError unless t is loopback or its host, or host:port,
+// is in allow. Case does not matter.
+func CheckHost(t *Target, allow []string) error {
+	named := func(a string) bool {
+		return strings.EqualFold(a, t.host) || strings.EqualFold(a, t.Address())
+	}
+	if t.loopback() || slices.ContainsFunc(allow, named) {
+		return nil
+	}
+	return &HostError{Host: t.host, Allowed: allow}
+}
