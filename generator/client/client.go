@@ -15,7 +15,7 @@ import (
 
 // Options describe the population.
 type Options struct {
-	Classes     []plan.Class  // at least one; Timeout above 0 and at most 24h, Deadline 0 (the timeout) to 24h
+	Classes     []plan.Class  // at least one; Timeout and Deadline above 0, up to 24h
 	Grace       time.Duration // how long after the timeout to go on listening; 0 to 24h
 	Close       bool          // hang up at the timeout instead of listening
 	MaxInFlight int           // attempts outstanding at once; what exceeds it is unsent with reason in_flight; 0: no bound

@@ -81,14 +81,16 @@ func New(o Options, r *record.Recorder) (*Population, error) {
 }
 
 func newClass(c plan.Class) (class, error) {
-	if c.Timeout <= 0 || c.Timeout > longest {
-		return class{}, fmt.Errorf("client: class %q: timeout is %v: want above 0, up to %v", c.Name, c.Timeout, longest)
-	}
-	if c.Deadline < 0 || c.Deadline > longest {
-		return class{}, fmt.Errorf("client: class %q: deadline is %v: want 0 (the timeout) to %v", c.Name, c.Deadline, longest)
-	}
-	if c.Deadline == 0 {
-		c.Deadline = c.Timeout
+	for _, f := range []struct {
+		name string
+		d    time.Duration
+	}{
+		{"timeout", c.Timeout},
+		{"deadline", c.Deadline},
+	} {
+		if f.d <= 0 || f.d > longest {
+			return class{}, fmt.Errorf("client: class %q: %s is %v: want above 0, up to %v", c.Name, f.name, f.d, longest)
+		}
 	}
 	return class{timeout: c.Timeout, deadline: c.Deadline}, nil
 }

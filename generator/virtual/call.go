@@ -34,14 +34,13 @@ func (c *call) outcome(e server.Effect) client.Answer {
 // calls keeps finished calls for reuse, so that a steady load allocates nothing.
 type calls struct{ free *call }
 
-// take returns a call whose request is empty.
+// take returns a call whose fields hold whatever its last use left in them.
 func (s *calls) take() *call {
 	c := s.free
 	if c == nil {
 		return &call{}
 	}
 	s.free = c.next
-	c.request = protection.Request{}
 	return c
 }
 

@@ -38,7 +38,7 @@ type Driver struct {
 
 	now   time.Duration
 	sent  uint64          // requests that reached the server
-	todo  []client.Effect // of the population, not carried out yet
+	todo  []client.Effect // what followed from answers and is not carried out yet
 	calls calls
 }
 
@@ -79,7 +79,7 @@ func (d *Driver) Reset(context.Context) error {
 		return fmt.Errorf("virtual: %w", err)
 	}
 	d.serve()
-	d.carryOut()
+	d.carryOutRest()
 	return nil
 }
 
@@ -103,11 +103,15 @@ func (d *Driver) Run(ctx context.Context, trial int, p *plan.Plan) error {
 			d.population.Stop(d.now)
 			end = d.now
 		}
-		next := min(d.server.Next(), d.population.Next())
-		if d.over(next, end) {
+		server, population := d.server.Next(), d.population.Next()
+		if d.over(min(server, population), end) {
 			break
 		}
-		d.step(next)
+		if server <= population {
+			d.stepServer(server)
+		} else {
+			d.stepPopulation(population)
+		}
 	}
 	d.now = max(d.now, end)
 	d.recorder.Flush(d.now)
@@ -120,28 +124,38 @@ func (d *Driver) over(next, end time.Duration) bool {
 	return next >= end && d.population.Open() == 0 && !d.population.Offering()
 }
 
-// step handles one instant of one half: the server's before the client's.
-func (d *Driver) step(now time.Duration) {
+// stepServer handles one instant of the server.
+func (d *Driver) stepServer(now time.Duration) {
 	d.now = now
-	if d.server.Next() <= now {
-		d.server.Advance(now)
-		d.serve()
-	} else {
-		d.todo = append(d.todo, d.population.Advance(now)...)
-	}
-	d.carryOut()
+	d.server.Advance(now)
+	d.serve()
+	d.carryOutRest()
 }
 
-// carryOut does what the population asked for, in order. What it asks for
-// meanwhile comes last.
-func (d *Driver) carryOut() {
+// stepPopulation handles one instant of the population.
+func (d *Driver) stepPopulation(now time.Duration) {
+	d.now = now
+	for _, e := range d.population.Advance(now) {
+		d.carryOut(e)
+	}
+	d.carryOutRest()
+}
+
+// carryOut does one thing that the population asked for.
+func (d *Driver) carryOut(e client.Effect) {
+	switch e.Kind {
+	case client.Send:
+		d.send(e.Attempt)
+	case client.Cancel:
+		e.Attempt.Shell.(*call).attempt = nil // the server works on; nobody hears its answer
+	}
+}
+
+// carryOutRest does what followed from answers, in order; what follows from
+// that comes last.
+func (d *Driver) carryOutRest() {
 	for i := 0; i < len(d.todo); i++ {
-		switch e := d.todo[i]; e.Kind {
-		case client.Send:
-			d.send(e.Attempt)
-		case client.Cancel:
-			e.Attempt.Shell.(*call).attempt = nil // the server works on; nobody hears its answer
-		}
+		d.carryOut(d.todo[i])
 	}
 	d.todo = d.todo[:0]
 }
