@@ -1,0 +1,188 @@
+package search
+
+import (
+	"fmt"
+	"math"
+	"time"
+)
+
+// refineLimit ends a refinement whose trials keep contradicting each other.
+const refineLimit = 60
+
+// refine narrows the bracket: it re-tests what contradicts itself, bisects,
+// settles both ends by the majority of three, and makes sure that the good end
+// lasts.
+func (s *Search) refine() (Trial, bool) {
+	t, long, ok := s.nextRefine()
+	if !ok {
+		return s.refined()
+	}
+	if !s.fits(t, s.reserve()) {
+		s.note("the budget did not suffice to narrow the bracket further")
+		return s.refined()
+	}
+	s.long = long
+	return t, true
+}
+
+// refined goes on to the next stage, if there is a bracket to go on from.
+func (s *Search) refined() (Trial, bool) {
+	low, high := bracket(s.levels())
+	switch {
+	case high < 0 && s.ceiling() > 0:
+		s.finish(fmt.Sprintf("the generator could not offer %.6g per second", s.ceiling()))
+	case high < 0:
+		s.finish("no load that was tried is too much for the server")
+	case low < 0:
+		s.finish("even the lowest load that was tried is too much for the server")
+	case s.opt.Certify:
+		s.move(Certify)
+	default:
+		s.move(Retention)
+	}
+	return Trial{}, false
+}
+
+// nextRefine returns the next refining trial and whether it is a long one.
+func (s *Search) nextRefine() (t Trial, long, ok bool) {
+	if s.count(Refine) >= refineLimit {
+		s.note("trials kept contradicting each other: the refinement was given up")
+		return Trial{}, false, false
+	}
+	levels := s.levels()
+	if rate, ok := s.contradiction(levels); ok {
+		if l, _ := at(levels, rate); l.long {
+			return s.longer(rate), true, true
+		}
+		return s.trial(rate, 1), false, true
+	}
+	low, high := bracket(levels)
+	if low < 0 || high < 0 {
+		return Trial{}, false, false
+	}
+	l, u := levels[low], levels[high]
+	if u.rate > l.rate*(1+s.opt.Width)*(1+1e-9) {
+		rate := s.between(levels, l, u)
+		if l.long || u.long {
+			return s.longer(rate), true, true
+		}
+		return s.trial(rate, 1), false, true
+	}
+	// Both ends, the less sure first.
+	if !l.sure() || !u.sure() {
+		end := l
+		if l.sure() || !u.sure() && u.good+u.bad < l.good+l.bad {
+			end = u
+		}
+		if end.long {
+			return s.longer(end.rate), true, true
+		}
+		return s.trial(end.rate, 1), false, true
+	}
+	if !l.long && s.hidden(levels, l, u) {
+		return s.longer(l.rate), true, true
+	}
+	return Trial{}, false, false
+}
+
+// contradiction returns a load whose trials are tied, or one of a bad load and
+// a good one above it that is not settled yet.
+func (s *Search) contradiction(levels []level) (float64, bool) {
+	firstBad := -1
+	for i, l := range levels {
+		switch {
+		case l.good == l.bad:
+			return l.rate, true
+		case l.isBad() && firstBad < 0:
+			firstBad = i
+		case l.isGood() && firstBad >= 0:
+			if s.forget(l.rate) {
+				return levels[firstBad].rate, true
+			}
+			b := levels[firstBad]
+			if !b.sure() && b.good+b.bad <= l.good+l.bad {
+				return b.rate, true
+			}
+			if !l.sure() {
+				return l.rate, true
+			}
+			if !b.sure() {
+				return b.rate, true
+			}
+		}
+	}
+	return 0, false
+}
+
+// between returns a load inside the bracket. Where goodput past the bracket
+// tells the knee, the bracket is closed around the load at which a server with
+// that knee starts to be bad; otherwise it is halved, in log.
+func (s *Search) between(levels []level, l, u level) float64 {
+	half := math.Sqrt(l.rate * u.rate)
+	if u.goodput < 0.8*l.goodput || s.guided >= 4 {
+		return half
+	}
+	k, _ := s.Result()
+	if k.RPS == 0 {
+		return half
+	}
+	s.guided++
+	width := 1 + s.opt.Width
+	crossing := k.RPS / (1 - s.opt.Eps)
+	for _, rate := range []float64{crossing / math.Sqrt(width), crossing / math.Sqrt(width) * width} {
+		if rate > l.rate*(1+s.opt.Width/2) && rate < u.rate/(1+s.opt.Width/2) {
+			return rate
+		}
+	}
+	switch {
+	case crossing < l.rate*width && l.rate*width < u.rate:
+		return l.rate * width
+	case crossing > u.rate/width && u.rate/width > l.rate:
+		return u.rate / width
+	}
+	return half
+}
+
+// hidden reports whether the good end carried more than the server keeps up
+// past it. Then it may live on a burst that was not used up, or on a queue that
+// had not filled yet, and only a longer trial can tell.
+func (s *Search) hidden(levels []level, l, u level) bool {
+	for _, x := range levels {
+		if x.rate >= u.rate && x.rate <= 2.5*u.rate && x.isBad() && x.goodput < 0.97*l.goodput {
+			t := s.longer(l.rate)
+			return t.Settle >= 2*s.settle()
+		}
+	}
+	return false
+}
+
+// longer is a trial of which the first half is not judged, four times as long
+// as an ordinary one if the budget allows.
+func (s *Search) longer(rate float64) Trial {
+	t := s.trial(rate, 1)
+	total := 4 * (t.Settle + t.Measure)
+	left := s.opt.Budget - s.spent - s.reserve() - s.cost(Trial{})
+	total = max(t.Settle+t.Measure, min(total, left))
+	measure := max(t.Measure, total/2)
+	return Trial{Rate: rate, Settle: (total - measure).Round(time.Millisecond), Measure: measure.Round(time.Millisecond)}
+}
+
+// reserve is what the refinement leaves for the loads past the knee.
+func (s *Search) reserve() time.Duration {
+	if s.opt.MaxX <= 1 {
+		return 0
+	}
+	each := s.cost(s.trial(max(1, s.opt.Guess), 0.8))
+	return min(6*each, s.opt.Budget*35/100)
+}
+
+// count is the number of trials of a stage so far.
+func (s *Search) count(stage string) int {
+	n := 0
+	for i := range s.log {
+		if s.log[i].trial.Stage == stage {
+			n++
+		}
+	}
+	return n
+}
