@@ -1,0 +1,18 @@
+//go:build !linux
+
+package serve
+
+import (
+	"sync/atomic"
+	"time"
+)
+
+// burn does as many calibrated rounds of spinning as take the time given by
+// work on an undisturbed CPU. It stops early when over becomes true.
+func burn(work time.Duration, over *atomic.Bool) {
+	for work > 0 && !over.Load() {
+		step := min(work, stride)
+		spinFor(step)
+		work -= step
+	}
+}

@@ -1,0 +1,53 @@
+package serve
+
+import "time"
+
+// Counts is what a server says about itself: totals since it started (a reset
+// does not touch them) and its present state.
+type Counts struct {
+	Arrived  uint64            `json:"arrived"`
+	Served   uint64            `json:"served"`
+	Degraded uint64            `json:"degraded"` // among served
+	Failed   uint64            `json:"failed"`
+	Refused  map[string]uint64 `json:"refused"` // by reason, at arrival
+	Dropped  map[string]uint64 `json:"dropped"` // by reason, from the queue
+	Resets   uint64            `json:"resets"`  // requests inside when the server was reset
+
+	Classes map[string]Share `json:"classes"`
+	Tenants map[string]Share `json:"tenants"`
+
+	Waiting  int     `json:"waiting"`
+	Running  int     `json:"running"`
+	Admitted int     `json:"admitted"` // waiting, running, or still being read
+	Workers  int     `json:"workers"`
+	OldestMs float64 `json:"oldest_ms"` // age of the oldest request in the queue
+	CostRate float64 `json:"cost_rate"` // cost per second with all workers busy, measured
+	DebtMs   float64 `json:"debt_ms"`   // work that rejections have cost and no worker has begun to pay
+
+	BadHeaders uint64  `json:"bad_headers"` // header values that were ignored because they could not be read
+	Prepared   uint64  `json:"prepared"`    // bodies decoded, authenticated and logged
+	BadBodies  uint64  `json:"bad_bodies"`  // among prepared: not JSON, or the signature is wrong
+	ShedAt     Stage   `json:"shed_at"`
+	UptimeMs   float64 `json:"uptime_ms"`
+}
+
+// Counts lets time pass until now and returns the counts and the state.
+func (s *Server) Counts() Counts {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.now()
+	s.core.Advance(now)
+	s.carry(now)
+	n, g := s.core.Counts(), s.core.Gauges(now)
+	return Counts{
+		Arrived: n.Arrived, Served: n.Served, Degraded: n.Degraded, Failed: n.Failed,
+		Refused: n.Refused, Dropped: n.Dropped, Resets: n.Resets,
+		Classes: s.tally.byClass(), Tenants: s.tally.byTenant(),
+		Waiting: g.Waiting, Running: g.Running, Admitted: g.Admitted, Workers: g.Workers,
+		OldestMs: millis(g.OldestAge), CostRate: g.CostRate, DebtMs: millis(g.Debt),
+		BadHeaders: s.tally.badHeaders, Prepared: s.prepared.Load(), BadBodies: s.badBodies.Load(),
+		ShedAt: s.cfg.ShedAt, UptimeMs: millis(now),
+	}
+}
+
+func millis(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

@@ -1,0 +1,130 @@
+package serve
+
+import (
+	"io"
+	"net/http"
+	"strconv"
+	"time"
+
+	"knee/target/protection"
+	"knee/target/server"
+	"knee/target/wire"
+)
+
+// headersRead pairs the canonical names of the headers that are read with the
+// names by which Server.header knows them.
+var headersRead = [...]struct{ canonical, lower string }{
+	{wire.Class, headerClass},
+	{wire.Client, headerClient},
+	{wire.WorkNs, headerWork},
+	{wire.TimeoutMs, headerTimeout},
+	{wire.Tenant, headerTenant},
+	{wire.Criticality, headerCriticality},
+	{wire.Cost, headerCost},
+	{wire.GRPCTimeout, headerGRPC},
+	{wire.EnvoyTimeout, headerEnvoy},
+}
+
+// okBody is the body of every answer with status 200.
+const okBody = "ok\n"
+
+// serveHTTP is the handler and late stages: the request through net/http.
+// net/http itself reads up to 256 KB of a body that was refused unread, to keep
+// the connection.
+func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
+	arrived := s.now()
+	c := s.take()
+	defer s.give(c)
+	for _, h := range headersRead {
+		if v := r.Header[h.canonical]; len(v) > 0 {
+			s.header(c, h.lower, v[0])
+		}
+	}
+	s.complete(c, arrived)
+	if s.cfg.ShedAt == Late && !s.prepareHTTP(r) {
+		http.Error(w, "the body cannot be read", http.StatusBadRequest)
+		return
+	}
+	if in := s.admit(c); !in {
+		writeAnswer(w, (<-c.signals).answer)
+		return
+	}
+	if s.cfg.ShedAt != Late && r.ContentLength != 0 && !s.prepareHTTP(r) {
+		s.release(c, ReasonMalformed)
+		http.Error(w, "the body cannot be read", http.StatusBadRequest)
+		return
+	}
+	writeAnswer(w, s.work(c))
+}
+
+// work lets c, which was let in, wait for a worker and be served, and returns
+// the answer: its Reason says whether it was served after all.
+func (s *Server) work(c *call) protection.Answer {
+	s.enqueue(c)
+	for {
+		g := <-c.signals
+		if g.kind != server.Start {
+			return g.answer
+		}
+		burn(g.work, &c.over)
+		s.finish(c)
+	}
+}
+
+// prepareHTTP reads r's body and prepares it; false means that it cannot be read.
+func (s *Server) prepareHTTP(r *http.Request) bool {
+	body, err := io.ReadAll(io.LimitReader(r.Body, maxBody+1))
+	if err != nil || len(body) > maxBody {
+		return false
+	}
+	s.prepare(body, r.Header.Get(wire.Signature))
+	return true
+}
+
+// Values of headers that are the same for many answers.
+var (
+	plainText = []string{"text/plain; charset=utf-8"}
+	one       = []string{"1"}
+	okLength  = []string{strconv.Itoa(len(okBody))}
+)
+
+// writeAnswer writes a through net/http.
+func writeAnswer(w http.ResponseWriter, a protection.Answer) {
+	h := w.Header()
+	h["Content-Type"] = plainText
+	if a.RetryAfter > 0 {
+		h[wire.RetryAfter] = []string{string(wire.AppendRetryAfter(nil, a.RetryAfter))}
+		h[wire.RetryAfterMs] = []string{string(wire.AppendMillis(nil, a.RetryAfter))}
+	}
+	if a.Reason != "" {
+		h[wire.Reason] = []string{string(a.Reason)}
+		h["Content-Length"] = []string{strconv.Itoa(len(a.Reason) + 1)}
+		w.WriteHeader(http.StatusServiceUnavailable)
+		io.WriteString(w, string(a.Reason)+"\n")
+		return
+	}
+	if a.Degraded {
+		h[wire.Degraded] = one
+	}
+	h["Content-Length"] = okLength
+	io.WriteString(w, okBody)
+}
+
+// newHTTPServer returns the listener of the handler and late stages.
+func (s *Server) newHTTPServer() *http.Server {
+	protocols := new(http.Protocols)
+	protocols.SetHTTP1(true)
+	protocols.SetUnencryptedHTTP2(true)
+	return &http.Server{
+		Handler:           http.HandlerFunc(s.serveHTTP),
+		ReadHeaderTimeout: idleTimeout,
+		IdleTimeout:       idleTimeout,
+		ErrorLog:          silent,
+		Protocols:         protocols,
+		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: 1 << 20},
+	}
+}
+
+// idleTimeout is how long a connection may be silent between requests, and how
+// long the head of a request may take.
+const idleTimeout = 2 * time.Minute

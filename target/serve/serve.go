@@ -1,0 +1,154 @@
+// Package serve is the reference server: net/http around the core; control endpoint.
+//
+// A Server answers every path and method alike. A request that the core lets in
+// waits until a worker has done its work and is answered with status 200; one
+// that is refused or dropped gets 503 with the reason in Knee-Reason. The work
+// is imaginary (the core says when it ends) or burns CPU (server.Spec.External).
+//
+// A caller that hangs up does not stop its work: as in most servers, what has
+// been let in is done, and that is what makes overload expensive.
+package serve
+
+import (
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"knee/target/protection"
+	"knee/target/server"
+	"knee/target/work"
+)
+
+// Config describes a server.
+type Config struct {
+	Core    server.Spec
+	ShedAt  Stage     // where it says no; default Handler
+	Classes []Class   // what Knee-Class may name; the first is that of a request that names none
+	Work    work.Dist // draws the work of a request without Knee-Work-Ns; nil: each takes Core.Service
+	Seed    uint64    // of those draws
+}
+
+// A Class is a kind of request and what holds for its requests unless their
+// headers say otherwise.
+type Class struct {
+	Name        string
+	Criticality protection.Criticality
+	Tenant      string
+	Cost        float64 // above 0; 0 means 1
+}
+
+// A Server is one reference server. Its clock starts with New.
+type Server struct {
+	cfg     Config
+	class   map[string]int
+	start   time.Time
+	shed    atomic.Int64 // instant of the latest refusal, a time.Duration; accept keeps no connections for a while after it
+	calls   sync.Pool
+	tenant  tenants
+	answers answers
+
+	prepared, badBodies atomic.Uint64
+
+	mu      sync.Mutex // guards what follows
+	core    *server.Core
+	timer   *time.Timer
+	armed   time.Duration // instant for which the timer is set; protection.Never when it is not
+	nextID  uint64
+	draw    *rand.Rand
+	workers *fixedWorkers
+	tally   tally
+	frozen  bool // Close was called
+}
+
+// New builds a server that listens nowhere yet. It reports what is wrong with
+// the specification of the core, or that a protection needs to know what is not
+// known yet at the shed stage.
+func New(cfg Config) (*Server, error) {
+	if len(cfg.Classes) == 0 {
+		cfg.Classes = []Class{{Name: "default", Criticality: protection.Critical}}
+	}
+	cfg.Classes = slices.Clone(cfg.Classes)
+	if cfg.ShedAt == "" {
+		cfg.ShedAt = Handler
+	}
+	core, err := server.New(cfg.Core)
+	if err != nil {
+		return nil, err
+	}
+	if err := errors.Join(cfg.ShedAt.check(), cfg.blind()); err != nil {
+		return nil, err
+	}
+	s := &Server{
+		cfg:   cfg,
+		class: make(map[string]int, len(cfg.Classes)),
+		start: time.Now(),
+		core:  core,
+		armed: protection.Never,
+		draw:  stream(cfg.Seed, "serve work"),
+		tally: newTally(cfg.Classes),
+	}
+	s.shed.Store(-int64(sheddingFor))
+	s.calls.New = func() any { return newCall() }
+	for i, c := range cfg.Classes {
+		if _, twice := s.class[c.Name]; twice {
+			return nil, fmt.Errorf("class %q is declared twice: want each name once", c.Name)
+		}
+		s.class[c.Name] = i
+		if c.Cost == 0 {
+			s.cfg.Classes[i].Cost = 1
+		}
+	}
+	s.timer = time.AfterFunc(time.Hour, s.wake)
+	s.timer.Stop()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.carry(0)
+	return s, nil
+}
+
+// stream returns the random source of one purpose.
+func stream(seed uint64, purpose string) *rand.Rand {
+	h := fnv.New64a()
+	h.Write([]byte(purpose))
+	return rand.New(rand.NewPCG(seed, h.Sum64()))
+}
+
+// blind reports the protections that cannot decide at the shed stage of cfg,
+// because they look at what only the request itself says.
+func (cfg Config) blind() error {
+	if cfg.ShedAt != Accept {
+		return nil
+	}
+	var errs []error
+	for i, l := range cfg.Core.Chain {
+		p, err := l.New()
+		if err != nil {
+			return fmt.Errorf("protections[%d] (%s): %w", i, l.Kind, err)
+		}
+		if k, ok := p.(protection.Knower); ok && k.Needs() != "" {
+			errs = append(errs, fmt.Errorf("protections[%d] (%s) needs to know %s, which is not known at shed_at: accept, before a byte is read: want shed_at: headers, or another protection",
+				i, l.Kind, k.Needs()))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// now returns the present on the server's clock.
+func (s *Server) now() time.Duration { return time.Since(s.start) }
+
+// Close ends everything inside: callers that wait are refused with reason
+// "reset", and so is who comes later.
+func (s *Server) Close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.frozen = true
+	s.timer.Stop()
+	if err := s.reset(); err != nil {
+		panic(fmt.Sprintf("serve: plug-ins that could be built once cannot be built again: %v", err))
+	}
+}
