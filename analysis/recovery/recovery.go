@@ -1,0 +1,109 @@
+// Package recovery says how long after a spike or a fault goodput was back.
+//
+// It is a settling time with hysteresis: goodput has recovered at the first
+// window that is healthy and that no bad window follows for a sustained while.
+// A window is healthy when it keeps 0.95 of the baseline ratio and its p99 is
+// ordinary again, and bad when it keeps less than 0.90; between the two it
+// neither starts a recovery nor ends one.
+package recovery
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"time"
+)
+
+// The verdicts of a Result.
+const (
+	Recovered    = "recovered"
+	Slow         = "slow"          // not back by the horizon, but on its way: see Projection
+	NotRecovered = "not_recovered" // not back by the horizon, and not on its way
+	Inconclusive = "inconclusive"
+)
+
+// The hysteresis, as shares of the baseline.
+const (
+	healthyShare = 0.95
+	badShare     = 0.90
+)
+
+// Window is what became of the load that was planned in one window.
+type Window struct {
+	At       time.Duration // start, on the clock of the run
+	Sent     uint64        // originals sent or withheld
+	Good     uint64
+	P99      time.Duration // of good, from planned; 0: unknown. It may be that of a longer window around
+	Late     time.Duration // median time to a late answer; 0: there was none
+	InFlight float64       // at the end of the window; 0 in all windows: unknown
+}
+
+// Options describe the state before the spike and what to expect after it.
+type Options struct {
+	Baseline    float64       // good/sent before the spike; 0: taken from the windows before it
+	BaselineP99 time.Duration // p99 before the spike; 0: unknown, and p99 is not judged
+	Deadline    time.Duration // of an original, > 0
+	BaseRate    float64       // load before and after the spike, per second; 0: taken from the windows before it
+	Horizon     time.Duration // how long after the end of the spike to look; 0: to the last window
+	Every       time.Duration // length of a Window; default 200 ms
+}
+
+// Result is a recovery time on two clocks, or why there is none.
+type Result struct {
+	Verdict    string
+	FromEnd    time.Duration // since the end of the spike; valid when recovered
+	FromStart  time.Duration // since its start
+	Low, High  time.Duration // FromEnd, give or take the resolution
+	Resolution time.Duration // length of the windows that were judged
+	Projection time.Duration // when slow: FromEnd as the trend has it
+	Lost       float64       // requests of the base load, from the start of the spike on, that would have been good
+	Spikes     int
+	Why        string
+}
+
+// After looks at the windows of one spike, which are ascending and of equal
+// length. It needs some from before the spike unless the options give the
+// baseline.
+//
+// What is judged are windows of at least 200 requests of the base load each:
+// one starts with every Window and takes in as many of those that follow as it
+// needs. Sustained means 5 s, 20 of these or 3 deadlines, whichever is longest.
+func After(windows []Window, spikeStart, spikeEnd time.Duration, o Options) Result {
+	if o.Every <= 0 {
+		o.Every = 200 * time.Millisecond
+	}
+	before, during, after := split(windows, spikeStart, spikeEnd, o)
+	r := Result{Verdict: Inconclusive, Spikes: 1}
+	if why := o.fill(before); why != "" {
+		r.Why = why
+		return r
+	}
+	n := max(1, int(math.Ceil(200/o.BaseRate/o.Every.Seconds()-1e-9)))
+	w := time.Duration(n) * o.Every
+	r.Resolution = w
+	judged := slide(after, n)
+	if len(judged) == 0 {
+		r.Why = "there is no window after the spike"
+		return r
+	}
+	sustained := max(5*time.Second, 20*w, 3*o.Deadline)
+	// The last window that must not be bad ends with the sustained while.
+	hold := int(math.Ceil(float64(sustained)/float64(o.Every))) - n
+	back, open := o.settled(judged, max(1, hold))
+	if back >= 0 {
+		at := judged[back].At
+		r.Verdict = Recovered
+		r.FromEnd, r.FromStart = at-spikeEnd, at-spikeStart
+		r.Low, r.High = max(0, r.FromEnd-w), r.FromEnd+w
+		r.Lost = o.lost(slices.Concat(during, until(after, at)))
+		r.Why = fmt.Sprintf("goodput was back %.3g s after the end of the spike, and stayed", r.FromEnd.Seconds())
+		return r
+	}
+	r.Lost = o.lost(slices.Concat(during, after))
+	if open {
+		r.Why = fmt.Sprintf("the run ended before goodput had held for %.3g s", sustained.Seconds())
+		return r
+	}
+	o.trend(&r, judged, spikeEnd)
+	return r
+}
