@@ -1,0 +1,129 @@
+package analysis
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"knee/analysis/knee"
+	"knee/analysis/plateau"
+	"knee/generator/record"
+)
+
+// The clocks of Run.Clock.
+const (
+	Wall    = "wall"
+	Virtual = "virtual"
+)
+
+// Meta is what is known of a run beside its records. It is kept in the run's
+// folder, so that the same result can be made again from there.
+type Meta struct {
+	Run         Run           `json:"run"`
+	Machine     Machine       `json:"machine"`
+	Profile     any           `json:"profile"`
+	CapacityRPS float64       `json:"capacity_rps"` // declared; 0 when it is not known
+	Timeout     time.Duration `json:"timeout_ns"`   // the longest of the classes
+	Certified   bool          `json:"certified"`    // both ends of the knee's interval were certified
+	CPUShare    *float64      `json:"cpu_share"`    // of one CPU, used by the generator; nil when unknown
+	Ended       string        `json:"ended"`        // why the search ended
+	SetAside    []int         `json:"set_aside"`    // trials that later ones took the place of, or that were a warm-up
+	Warnings    []string      `json:"warnings"`
+	// Differences between the client's and the server's counts; Reconciled says
+	// whether they were compared at all.
+	Reconciled  bool     `json:"reconciled"`
+	Differences []string `json:"differences"`
+}
+
+// Analyze makes the result of a run from its records. Checks are judged
+// elsewhere: they are left empty, and Verdict with them.
+func Analyze(series *record.Series, m Meta) *Result {
+	r := &Result{
+		Schema:        Schema,
+		Run:           m.Run,
+		Machine:       m.Machine,
+		Profile:       m.Profile,
+		Capacity:      Capacity{Source: "measured"},
+		Steps:         []Step{},
+		Metastability: Metastability{Verdict: notTested},
+		Rejection:     Rejection{Verdict: notTested, Why: "the cost of a rejection was not measured", Stages: []RejectionStage{}, ByReason: map[string]float64{}},
+		Reconciliation: Reconciliation{
+			Differences: append([]string{}, m.Differences...),
+		},
+		Checks:   []Check{},
+		Warnings: append([]string{}, m.Warnings...),
+	}
+	if m.Reconciled {
+		r.Reconciliation.Matched = some(len(m.Differences) == 0)
+	}
+	recorded := series.Steps()
+	for _, s := range recorded {
+		r.Steps = append(r.Steps, StepOf(s, series, m))
+		if err := s.Total.Conserved(); err != nil {
+			r.Warnings = append(r.Warnings, fmt.Sprintf("step %d (%s): counts do not add up: %v", s.Info.Index, s.Info.Phase, err))
+		}
+	}
+	points := points(recorded, r.Steps, m.SetAside)
+	k := knee.Find(points, knee.Options{})
+	r.Knee = kneeOf(k, m)
+	r.Plateau = plateauOf(plateau.Judge(points, k, plateau.Options{}))
+	r.Capacity = capacity(r.Knee, m)
+	if m.CapacityRPS == 0 && r.Capacity.RPS != nil {
+		for i := range r.Steps {
+			r.Steps[i].LoadX = some(r.Steps[i].IntendedRPS / *r.Capacity.RPS)
+		}
+	}
+	r.Recovery = recoveryOf(recorded, series, m)
+	r.Generator = generatorOf(r.Steps, m)
+	return r
+}
+
+const notTested = "not_tested"
+
+// points are the measured loads: steps of constant rate that are not part of a
+// spike, or the time after it.
+func points(recorded []*record.Step, steps []Step, setAside []int) []knee.Point {
+	var points []knee.Point
+	spiked := map[int]bool{} // trials in which a spike has come
+	for i, s := range recorded {
+		switch s.Info.Phase {
+		case Settle, Drain, Base, After:
+			continue
+		case Spike:
+			spiked[s.Info.Trial] = true
+			continue
+		}
+		step := steps[i]
+		if s.Info.From != s.Info.To || spiked[s.Info.Trial] || step.Counts.Unfinished > 0 || slices.Contains(setAside, s.Info.Trial) {
+			continue
+		}
+		points = append(points, Point(step))
+	}
+	return points
+}
+
+// Point is a step as a point of the goodput curve.
+func Point(s Step) knee.Point {
+	p := knee.Point{
+		Offered:  s.OfferedRPS,
+		Goodput:  s.GoodputRPS,
+		Intended: s.IntendedRPS,
+		Sent:     s.Counts.Sent + s.Counts.Withheld,
+		Good:     s.Counts.Good,
+		Growing:  s.Growing,
+		Limited:  !s.Valid,
+	}
+	if s.ResponseMS.P99 != nil {
+		p.P99 = time.Duration(*s.ResponseMS.P99 * float64(time.Millisecond))
+	}
+	return p
+}
+
+// capacity is the load that x is a multiple of: the declared one, else the
+// knee.
+func capacity(k Knee, m Meta) Capacity {
+	if m.CapacityRPS > 0 {
+		return Capacity{RPS: some(m.CapacityRPS), Source: "declared"}
+	}
+	return Capacity{RPS: k.RPS, Source: "measured"}
+}

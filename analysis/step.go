@@ -1,0 +1,165 @@
+package analysis
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"knee/analysis/stat"
+	"knee/generator/record"
+)
+
+// Labels of the steps that knee itself adds around what it measures. A step
+// labelled Settle lets the server reach the load's steady state, one labelled
+// Drain lets it work off a backlog: neither is measured. Base, Spike and After
+// are a spike with the same load before and after it.
+const (
+	Settle = "settle"
+	Drain  = "drain"
+	Base   = "base"
+	Spike  = "spike"
+	After  = "after"
+)
+
+// What a step must keep to support a claim.
+const (
+	// maxUnsent is the share of the arrivals of a step that may go unsent.
+	maxUnsent = 0.02
+	// maxLag is the highest 99th percentile of the lag, as a share of the timeout.
+	maxLag = 0.1
+	// uneasyLag is the one from which the generator is suspect.
+	uneasyLag = 0.05
+)
+
+// StepOf turns what was recorded of a step into its place in the result.
+func StepOf(s *record.Step, series *record.Series, m Meta) Step {
+	info := s.Info
+	seconds := info.Duration.Seconds()
+	step := Step{
+		IntendedRPS:      info.Rate(),
+		DurationS:        seconds,
+		Phase:            info.Phase,
+		Counts:           Counts(s.Total.Counts),
+		RejectedByReason: reasons(s.Total.RejectedBy),
+		FailedByKind:     reasons(s.Total.FailedBy),
+		UnsentByReason:   reasons(s.Total.UnsentBy),
+		WithheldByReason: reasons(s.Total.WithheldBy),
+		ByClass:          map[string]Class{},
+		ResponseMS:       latency(s.Response),
+		ServiceMS:        latency(s.Service),
+		RejectMS:         latency(s.Reject),
+		LateMS:           latency(s.Late),
+		LagMS:            latency(s.Lag),
+	}
+	if m.Run.Clock == Virtual {
+		step.LagMS = Latency{}
+	}
+	if m.CapacityRPS > 0 {
+		step.LoadX = some(step.IntendedRPS / m.CapacityRPS)
+	}
+	if seconds > 0 {
+		step.OfferedRPS = float64(s.Total.Sent+s.Total.Withheld) / seconds
+		step.GoodputRPS = float64(s.Total.Good) / seconds
+		step.ThroughputRPS = float64(s.Total.Good+s.Total.Late) / seconds
+	}
+	for i, name := range series.Classes() {
+		c := Class{Counts: Counts(s.ByClass[i].Counts), ResponseMS: latency(s.ClassResponse[i])}
+		if seconds > 0 {
+			c.GoodputRPS = float64(c.Counts.Good) / seconds
+		}
+		step.ByClass[name] = c
+	}
+	step.Growing = growing(s.Info, series)
+	step.Why = fault(s, m)
+	step.Valid = step.Why == ""
+	return step
+}
+
+// growing says whether the number of requests in flight rose all through a
+// step of constant rate: the server did not keep up, whatever was answered.
+func growing(info record.StepInfo, series *record.Series) bool {
+	if info.From != info.To {
+		return false
+	}
+	var inFlight []float64
+	for _, n := range series.InFlight(info.Start, info.Start+info.Duration) {
+		inFlight = append(inFlight, float64(n))
+	}
+	rising, _, _ := stat.Growing(inFlight, record.Window)
+	return rising
+}
+
+// fault says why a step supports no claim about the server; "" when it does.
+func fault(s *record.Step, m Meta) string {
+	switch s.Info.Phase {
+	case Settle, Drain:
+		return "not measured: " + s.Info.Phase
+	}
+	t := s.Total
+	switch {
+	case t.Planned == 0:
+		return "no arrivals"
+	case t.Unfinished > 0:
+		return fmt.Sprintf("cut short: %d unfinished", t.Unfinished)
+	case float64(t.Unsent) > maxUnsent*float64(t.Planned):
+		return fmt.Sprintf(limitedWhy+": %.1f%% unsent (%s)", 100*float64(t.Unsent)/float64(t.Planned), most(t.UnsentBy))
+	case m.Run.Clock == Wall && s.Lag.Count > 0 && s.Lag.P99 > time.Duration(maxLag*float64(m.Timeout)):
+		return fmt.Sprintf(limitedWhy+": lag p99 %.1f ms, above a tenth of the timeout", ms(s.Lag.P99))
+	}
+	return ""
+}
+
+// isLimited says whether a step supports no claim because of the generator.
+func isLimited(s Step) bool { return strings.HasPrefix(s.Why, limitedWhy) }
+
+// limitedWhy begins Step.Why of a load that could not be offered.
+const limitedWhy = "generator limited"
+
+// most returns the reason with the highest count.
+func most(by map[string]uint64) string {
+	best := ""
+	for _, reason := range slices.Sorted(maps.Keys(by)) {
+		if best == "" || by[reason] > by[best] {
+			best = reason
+		}
+	}
+	return best
+}
+
+// reasons returns by, never nil, so that it is an object in JSON.
+func reasons(by map[string]uint64) map[string]uint64 {
+	if by == nil {
+		return map[string]uint64{}
+	}
+	return by
+}
+
+// samplesFor is how many samples a quantile needs so that the sample above it
+// bounds it with 95% confidence: ln .05 / ln q.
+var samplesFor = struct{ p50, p90, p99, p999 int64 }{5, 29, 299, 2995}
+
+// latency turns quantiles into milliseconds. One that there are too few samples
+// for is absent: it would say no more than the maximum does.
+func latency(q record.Quantiles) Latency {
+	l := Latency{Count: q.Count}
+	if q.Count == 0 {
+		return l
+	}
+	set := func(to **float64, d time.Duration, need int64) {
+		if q.Count >= need {
+			*to = some(ms(d))
+		}
+	}
+	set(&l.P50, q.P50, samplesFor.p50)
+	set(&l.P90, q.P90, samplesFor.p90)
+	set(&l.P99, q.P99, samplesFor.p99)
+	set(&l.P999, q.P999, samplesFor.p999)
+	set(&l.Max, q.Max, 1)
+	return l
+}
+
+func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+
+func some[T any](v T) *T { return &v }
