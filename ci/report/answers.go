@@ -1,0 +1,263 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"knee/analysis"
+)
+
+// answers returns a sentence for each question that was asked.
+func answers(r *analysis.Result, loads []load, o Options) []string {
+	var lines []string
+	add := func(topic, verdict, sentence string) {
+		if sentence == "" {
+			return
+		}
+		line := wrap(topic+": "+sentence, o.width(), 2)
+		lines = append(lines, o.paint(verdictColor(verdict), topic)+strings.TrimPrefix(line, topic))
+	}
+	add("knee", r.Knee.Verdict, kneeSentence(r.Knee))
+	add("plateau", r.Plateau.Verdict, plateauSentence(r, loads))
+	add("recovery", r.Recovery.Verdict, recoverySentence(r.Recovery))
+	add("metastability", r.Metastability.Verdict, metastabilitySentence(r.Metastability))
+	add("rejection cost", r.Rejection.Verdict, rejectionSentence(r.Rejection))
+	add("rejections", "", reasonsSentence(loads))
+	add("generator", r.Generator.Verdict, generatorSentence(r.Generator, r.Run.Clock))
+	add("reconciliation", reconciled(r.Reconciliation), reconciliationSentence(r.Reconciliation))
+	return lines
+}
+
+// because joins a verdict in words and the reason for it.
+func because(verdict, why string) string {
+	if why == "" {
+		return verdict
+	}
+	return verdict + ": " + why
+}
+
+// spell turns a verdict such as range_short into words.
+func spell(verdict string) string {
+	if verdict == "" {
+		return "no answer"
+	}
+	return strings.ReplaceAll(verdict, "_", " ")
+}
+
+// interval returns "low to high", with what is absent as "-".
+func interval(low, high *float64, format func(float64) string) string {
+	return maybe(low, format) + " to " + maybe(high, format)
+}
+
+func kneeSentence(k analysis.Knee) string {
+	if k.Verdict != "found" {
+		s := because(spell(k.Verdict), k.Why)
+		if known(k.LowRPS) && !known(k.RPS) {
+			s += "; it is above " + rate(*k.LowRPS) + "/s"
+		}
+		return s
+	}
+	s := maybe(k.RPS, rate) + "/s"
+	if known(k.X) {
+		s += " (" + multiple(*k.X) + " of capacity)"
+	}
+	s += ", interval " + interval(k.LowRPS, k.HighRPS, rate) + "/s"
+	if k.Certified {
+		s += ", certified"
+	}
+	if known(k.SaturationRPS) {
+		s += ", goodput is highest from " + rate(*k.SaturationRPS) + "/s on"
+	}
+	if len(k.Flags) > 0 {
+		var flags []string
+		for _, f := range k.Flags {
+			flags = append(flags, spell(f))
+		}
+		s += " (" + strings.Join(flags, ", ") + ")"
+	}
+	return s
+}
+
+func plateauSentence(r *analysis.Result, loads []load) string {
+	p := r.Plateau
+	tested := "as far as it was tested"
+	if known(p.TestedToX) {
+		tested = "up to " + fixed(*p.TestedToX, 1) + "x the knee"
+	}
+	least := absent
+	if known(p.MinRetention) {
+		least = fixed(100**p.MinRetention, 1) + "%"
+	}
+	switch p.Verdict {
+	case "plateau":
+		return fmt.Sprintf("holds: at least %s of the goodput is left at every load %s", least, tested)
+	case "decline":
+		return fmt.Sprintf("declines: %s of the goodput is left at worst, at loads %s", least, tested)
+	case "collapse":
+		s := fmt.Sprintf("collapses: %s of the goodput is left at worst, at loads %s", least, tested)
+		if known(p.CollapseRPS) {
+			s += ", below half from " + rate(*p.CollapseRPS) + "/s on"
+		}
+		if why := collapseCause(r, loads); why != "" {
+			s += ", because " + why
+		}
+		return s
+	}
+	return because(spell(p.Verdict), p.Why)
+}
+
+// A cause is what became of so many requests that were not good.
+type cause struct {
+	what string
+	n    uint64
+}
+
+// collapseCause says what became of most requests past the knee that were not
+// good.
+func collapseCause(r *analysis.Result, loads []load) string {
+	from := r.Plateau.CollapseRPS
+	if !known(from) {
+		from = r.Knee.RPS
+	}
+	var c analysis.Counts
+	for _, l := range loads {
+		if l.valid() && l.steady() && (!known(from) || l.intended >= *from) {
+			c = sum(c, l.counts)
+		}
+	}
+	most := cause{}
+	for _, next := range []cause{
+		{"served late", c.Late},
+		{"timed out", c.Timeout},
+		{"rejected", c.Rejected},
+		{"failed", c.Failed},
+		{"withheld by the clients", c.Withheld},
+	} {
+		if next.n > most.n {
+			most = next
+		}
+	}
+	if most.n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s%% of the requests there were %s", percent(most.n, c.Planned), most.what)
+}
+
+func recoverySentence(v analysis.Recovery) string {
+	lost := ""
+	if known(v.LostGood) {
+		lost = ", " + fixed(*v.LostGood, 0) + " requests lost that would have been good"
+	}
+	switch v.Verdict {
+	case "", "not_tested":
+		return because("not tested", v.Why)
+	case "recovered":
+		return fmt.Sprintf("median %s s after the spike, interval %s s, %s%s",
+			maybe(v.MedianS, decimals(1)), interval(v.LowS, v.HighS, decimals(1)), plural(v.Spikes, "spike"), lost)
+	}
+	s := because(spell(v.Verdict)+", "+plural(v.Spikes, "spike"), v.Why)
+	if known(v.ProjectionS) {
+		s += ", projected after " + fixed(*v.ProjectionS, 1) + " s"
+	}
+	return s + lost
+}
+
+func metastabilitySentence(m analysis.Metastability) string {
+	if m.Verdict == "" || m.Verdict == "not_tested" {
+		return ""
+	}
+	s := spell(m.Verdict)
+	if m.Stuck != nil && m.Triggers != nil {
+		s += fmt.Sprintf(", stuck after %d of %s", *m.Stuck, plural(*m.Triggers, "trigger"))
+	}
+	if known(m.ShareLow, m.ShareHigh) {
+		s += fmt.Sprintf(" (%s%%)", interval(m.ShareLow, m.ShareHigh, func(v float64) string { return fixed(100*v, 0) }))
+	}
+	if known(m.StableThresholdRPS) {
+		s += ", stable below " + rate(*m.StableThresholdRPS) + "/s"
+	}
+	if known(m.ProjectionS) {
+		s += ", projected after " + fixed(*m.ProjectionS, 1) + " s"
+	}
+	return s
+}
+
+func rejectionSentence(j analysis.Rejection) string {
+	switch j.Verdict {
+	case "", "not_tested":
+		return ""
+	case "measured":
+		s := fmt.Sprintf("%s of a success, interval %s", maybe(j.Q, decimals(4)), interval(j.QLow, j.QHigh, decimals(4)))
+		if known(j.CollapseRPS) {
+			s += ", rejections alone fill the server at " + rate(*j.CollapseRPS) + "/s"
+		}
+		return s
+	}
+	return because(spell(j.Verdict), j.Why)
+}
+
+// reasonsSentence lists the most frequent reasons at the highest load.
+func reasonsSentence(loads []load) string {
+	const top = 4
+	var at *load
+	for i := range loads {
+		if loads[i].counts.Rejected > 0 {
+			at = &loads[i]
+		}
+	}
+	if at == nil {
+		return ""
+	}
+	reasons := slices.SortedFunc(maps.Keys(at.rejected), func(a, b string) int {
+		return cmp.Or(cmp.Compare(at.rejected[b], at.rejected[a]), cmp.Compare(a, b))
+	})
+	var parts []string
+	for _, reason := range reasons[:min(top, len(reasons))] {
+		parts = append(parts, fmt.Sprintf("%s %s%%", reason, percent(at.rejected[reason], at.counts.Rejected)))
+	}
+	if more := len(reasons) - top; more > 0 {
+		parts = append(parts, plural(more, "more reason"))
+	}
+	return fmt.Sprintf("at %s/s %s", rate(at.intended), strings.Join(parts, ", "))
+}
+
+func generatorSentence(g analysis.Generator, clock string) string {
+	s := because(spell(g.Verdict), g.Why)
+	if clock == analysis.Virtual {
+		return s + " (virtual time)"
+	}
+	if known(g.LagP99MS) {
+		s += ", lag p99 " + fixed(*g.LagP99MS, 2) + " ms"
+	}
+	if known(g.CeilingRPS) {
+		s += ", ceiling " + rate(*g.CeilingRPS) + "/s"
+	}
+	if known(g.CPUShare) {
+		s += ", " + fixed(100**g.CPUShare, 0) + "% of one CPU"
+	}
+	return s
+}
+
+// reconciled is the verdict that a reconciliation amounts to.
+func reconciled(c analysis.Reconciliation) string {
+	switch {
+	case c.Matched == nil:
+		return ""
+	case *c.Matched:
+		return "ok"
+	}
+	return "fail"
+}
+
+func reconciliationSentence(c analysis.Reconciliation) string {
+	switch {
+	case c.Matched == nil:
+		return "the server's own counts are not known"
+	case *c.Matched:
+		return "the server's own counts match"
+	}
+	return because("the server's own counts differ", strings.Join(c.Differences, "; "))
+}
