@@ -1,4 +1,4 @@
-package virtual_test
+package virtual
 
 import (
 	"testing"
@@ -7,14 +7,13 @@ import (
 	"knee/generator/client"
 	"knee/generator/plan"
 	"knee/generator/record"
-	"knee/generator/virtual"
 	"knee/target/server"
 	"knee/target/work"
 )
 
 // surge is the shape of the default profile: 10 workers of 10 ms, Poisson
 // arrivals, at load times capacity.
-func surge(tb testing.TB, load float64, seconds time.Duration, chain ...server.Link) (*virtual.Driver, *plan.Plan) {
+func surge(tb testing.TB, load float64, seconds time.Duration, chain ...server.Link) (*Driver, *plan.Plan) {
 	tb.Helper()
 	service, err := work.New(work.Spec{Kind: "exponential", Mean: 10 * time.Millisecond})
 	if err != nil {
@@ -32,7 +31,7 @@ func surge(tb testing.TB, load float64, seconds time.Duration, chain ...server.L
 	if err != nil {
 		tb.Fatal(err)
 	}
-	d, err := virtual.New(virtual.Options{
+	d, err := New(Options{
 		Server: server.Spec{Workers: 10, Service: 10 * time.Millisecond, Order: newOrder("fifo"), Chain: chain},
 		Client: client.Options{Classes: classes, Grace: 200 * time.Millisecond},
 		Recorder: record.NewRecorder(record.RecorderOptions{

@@ -87,7 +87,7 @@ func (d *Driver) Reset(context.Context) error {
 func (d *Driver) Close() error { return nil }
 
 // patrol is how many instants pass between two looks at the context.
-const patrol = 4096
+const patrol = 256
 
 // Run offers p from now on, as part of a trial of the run, and returns when its
 // time is over, every arrival has ended and the records are flushed. When ctx

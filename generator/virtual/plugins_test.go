@@ -1,4 +1,4 @@
-package virtual_test
+package virtual
 
 import (
 	"math/rand/v2"
