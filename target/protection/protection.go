@@ -58,10 +58,11 @@ type Request struct {
 // Links are the intrusive pointers by which the core and the orders hold a
 // queued request without allocating. Protections leave them alone.
 type Links struct {
-	Prev, Next   *Request // neighbours in the order's list
-	Older, Newer *Request // neighbours by arrival, for the age of the oldest
-	Heap         int      // place in the expiry heap, plus one; 0 when not in it
-	State        uint8    // the core's own
+	Prev, Next    *Request // neighbours in the order's list
+	Older, Newer  *Request // neighbours by arrival, for the age of the oldest
+	Sooner, Later *Request // neighbours by expiry
+	Heap          int      // place in the expiry heap, plus one; 0 when not in it, -1 when in the list instead
+	State         uint8    // the core's own
 }
 
 // Load is what a protection may know about the server at the instant of a call.

@@ -26,9 +26,10 @@ type queueBoundKnobs struct {
 // queueBound refuses what would make the queue too long. Requests in service do
 // not count.
 type queueBound struct {
-	count     int           // 0: no bound
-	wait, age time.Duration // 0: no bound
-	cost      float64       // 0: no bound
+	count int           // 0: no bound
+	wait  float64       // seconds; 0: no bound
+	age   time.Duration // 0: no bound
+	cost  float64       // 0: no bound
 }
 
 func newQueueBound(_ Setup, knobs any) (Protection, error) {
@@ -52,7 +53,7 @@ func newQueueBound(_ Setup, knobs any) (Protection, error) {
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
-	return &queueBound{count: k.Count, wait: k.Wait, age: k.Age, cost: k.Cost}, nil
+	return &queueBound{count: k.Count, wait: k.Wait.Seconds(), age: k.Age, cost: k.Cost}, nil
 }
 
 func (b *queueBound) Bounds() {}
@@ -64,7 +65,7 @@ func (b *queueBound) Admit(now time.Duration, r *Request, l Load) Reason {
 	if b.cost > 0 && l.Waiting > 0 && l.QueuedCost+r.Cost > b.cost {
 		return ReasonQueueCost
 	}
-	if b.wait > 0 && l.QueuedCost > l.CostRate*b.wait.Seconds() {
+	if b.wait > 0 && l.QueuedCost > l.CostRate*b.wait {
 		return ReasonQueueWait
 	}
 	if b.age > 0 {

@@ -120,9 +120,11 @@ func (c *Core) leave(now time.Duration, r *protection.Request, e protection.End)
 
 // tell adds the effect that answers r's caller.
 func (c *Core) tell(kind EffectKind, now time.Duration, r *protection.Request, reason protection.Reason) {
-	a := protection.Answer{Reason: reason, Degraded: r.Degraded && kind == Reply}
+	c.effects = append(c.effects, Effect{
+		Kind: kind, R: r, At: now,
+		Answer: protection.Answer{Reason: reason, Degraded: r.Degraded && kind == Reply},
+	})
 	for _, s := range c.plug.stampers {
-		s.Stamp(now, r, &a)
+		s.Stamp(now, r, &c.effects[len(c.effects)-1].Answer)
 	}
-	c.effects = append(c.effects, Effect{Kind: kind, R: r, At: now, Answer: a})
 }

@@ -1,0 +1,26 @@
+package protection
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+func TestBins(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		d := time.Duration(rapid.Int64Min(0).Draw(t, "duration"))
+		i := binOf(d)
+		if i < 0 || i >= bins {
+			t.Fatalf("%d falls into bin %d of %d", d, i, bins)
+		}
+		top := binTop(i)
+		if top < d || top-d > d/32 {
+			t.Fatalf("the top of the bin of %d is %d, want at most 1/32 more", d, top)
+		}
+		if binOf(top) != i || top < math.MaxInt64 && binOf(top+1) != i+1 {
+			t.Fatalf("%d is not the top of bin %d", top, i)
+		}
+	})
+}
