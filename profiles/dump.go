@@ -1,0 +1,112 @@
+package profiles
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding"
+	"encoding/hex"
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v4"
+)
+
+// YAML returns the profile with all defaults filled in. Load reads the same
+// profile from it.
+func (p *Profile) YAML() []byte {
+	var out bytes.Buffer
+	dumper, err := yaml.NewDumper(&out, yaml.WithIndent(2), yaml.WithLineWidth(-1))
+	if err == nil {
+		err = dumper.Dump(nodeOf(reflect.ValueOf(p).Elem()))
+	}
+	if err == nil {
+		err = dumper.Close()
+	}
+	if err != nil {
+		panic(fmt.Sprintf("profiles: a tree of nodes cannot be written: %v", err))
+	}
+	return out.Bytes()
+}
+
+// SHA256 returns the hash of YAML in hexadecimal: profiles that mean the same
+// have the same, whatever their comments and their order of keys.
+func (p *Profile) SHA256() string {
+	sum := sha256.Sum256(p.YAML())
+	return hex.EncodeToString(sum[:])
+}
+
+// nodeOf turns a value of a profile into nodes. It is the inverse of decode.
+func nodeOf(v reflect.Value) *yaml.Node {
+	if p, ok := v.Addr().Interface().(pluggable); ok {
+		return plugInNodeOf(p.plugin())
+	}
+	if v.Kind() == reflect.Pointer {
+		return nodeOf(v.Elem())
+	}
+	if v.Type() == durationType {
+		return textNode(Duration(v.Int()).String())
+	}
+	if t, ok := v.Addr().Interface().(encoding.TextMarshaler); ok {
+		text, err := t.MarshalText()
+		if err != nil {
+			panic(fmt.Sprintf("profiles: a valid %v has no text: %v", v.Type(), err))
+		}
+		return textNode(string(text))
+	}
+	switch v.Kind() {
+	case reflect.Struct:
+		n := &yaml.Node{Kind: yaml.MappingNode}
+		appendFields(n, v)
+		return n
+	case reflect.Slice:
+		n := &yaml.Node{Kind: yaml.SequenceNode}
+		for i := range v.Len() {
+			item := nodeOf(v.Index(i))
+			if item.Kind == yaml.MappingNode {
+				item.Style = yaml.FlowStyle // a line for each phase, class and plug-in
+			}
+			n.Content = append(n.Content, item)
+		}
+		return n
+	case reflect.String:
+		return textNode(v.String())
+	case reflect.Float64, reflect.Float32:
+		return plainNode(strconv.FormatFloat(v.Float(), 'g', -1, v.Type().Bits()))
+	}
+	return plainNode(fmt.Sprint(v.Interface()))
+}
+
+// appendFields adds the fields of a struct to a mapping, in their order.
+func appendFields(n *yaml.Node, v reflect.Value) {
+	fields := fieldsOf(v.Type())
+	for _, name := range names(fields) {
+		f := v.FieldByIndex(fields[name].Index)
+		_, options, _ := strings.Cut(fields[name].Tag.Get("yaml"), ",")
+		empty := f.IsZero() || f.Kind() == reflect.Slice && f.Len() == 0
+		if options == "omitempty" && empty {
+			continue
+		}
+		put(n, name, nodeOf(f))
+	}
+}
+
+func plugInNodeOf(p *Plugin) *yaml.Node {
+	n := &yaml.Node{Kind: yaml.MappingNode, Style: yaml.FlowStyle}
+	put(n, "kind", textNode(p.Kind))
+	if p.Knobs != nil {
+		appendFields(n, reflect.ValueOf(p.Knobs).Elem())
+	}
+	return n
+}
+
+// textNode returns a text, quoted where it would read as something else.
+func textNode(s string) *yaml.Node {
+	n := &yaml.Node{}
+	n.SetString(s)
+	return n
+}
+
+// plainNode returns a number or a boolean.
+func plainNode(s string) *yaml.Node { return &yaml.Node{Kind: yaml.ScalarNode, Value: s} }

@@ -1,0 +1,159 @@
+package profiles
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v4"
+
+	"knee/generator/client"
+	"knee/target/order"
+	"knee/target/plugin"
+	"knee/target/protection"
+)
+
+// A Plugin names something that can be plugged in, with its knobs.
+type Plugin struct {
+	Kind  string // a name in the registry
+	Knobs any    // what the registry's Info.Knobs returned, filled; nil when there are none
+}
+
+// A Protection is one link of the server's chain.
+type Protection struct{ Plugin }
+
+// An Order is the order of the server's queue.
+type Order struct{ Plugin }
+
+// A Behaviour is something that clients do with their attempts.
+type Behaviour struct{ Plugin }
+
+// pluggable is a plug-in of one registry.
+type pluggable interface {
+	catalogue() catalogue
+	plugin() *Plugin
+}
+
+func (p *Plugin) plugin() *Plugin { return p }
+
+func (*Protection) catalogue() catalogue {
+	return catalogueOf("protection", protection.Registry, protection.NotBuilt)
+}
+
+func (*Order) catalogue() catalogue { return catalogueOf("order", order.Registry, order.NotBuilt) }
+
+func (*Behaviour) catalogue() catalogue {
+	return catalogueOf("client behaviour", client.Registry, client.NotBuilt)
+}
+
+// catalogue is a registry without the type of what it builds.
+type catalogue struct {
+	what     string
+	entries  []entry // sorted by name
+	notBuilt func(name string) bool
+}
+
+// entry is one plug-in of a catalogue.
+type entry struct {
+	name, doc string
+	knobs     func() any // nil when there are none
+}
+
+func catalogueOf[T any](what string, r *plugin.Registry[T], notBuilt func(string) bool) catalogue {
+	c := catalogue{what: what, notBuilt: notBuilt}
+	for _, i := range r.All() {
+		c.entries = append(c.entries, entry{i.Name, i.Doc, i.Knobs})
+	}
+	return c
+}
+
+// newKnobs returns the knobs with their defaults, nil when there are none.
+func (e entry) newKnobs() any {
+	if e.knobs == nil {
+		return nil
+	}
+	return e.knobs()
+}
+
+func (c catalogue) names() []string {
+	names := make([]string, len(c.entries))
+	for i, e := range c.entries {
+		names[i] = e.name
+	}
+	return names
+}
+
+// known lists what may stand in `kind`.
+func (c catalogue) known() string {
+	if len(c.entries) == 0 {
+		return "none is built yet"
+	}
+	return "known are " + strings.Join(c.names(), ", ")
+}
+
+// decodePlugin writes the mapping n into p: its kind, and the other keys into
+// the knobs of that kind.
+func (d *decoder) decodePlugin(n *yaml.Node, path string, p pluggable) {
+	c := p.catalogue()
+	if n.Kind != yaml.MappingNode {
+		d.fieldFault(path, describe(n), "a mapping with a kind and its knobs, such as {kind: NAME}; "+c.known())
+		return
+	}
+	kind := valueOf(n, "kind")
+	if kind == nil {
+		d.missing(path, "kind", "one: "+c.known())
+		return
+	}
+	if kind.Kind != yaml.ScalarNode || isNull(kind) {
+		d.faultIn(kind, 0, path+".kind is "+describe(kind), c.known())
+		return
+	}
+	at := slices.IndexFunc(c.entries, func(e entry) bool { return e.name == kind.Value })
+	if at < 0 {
+		d.unknownKind(kind, c)
+		return
+	}
+	if !d.plain(kind, path+".kind") {
+		return
+	}
+	p.plugin().Kind = kind.Value
+	p.plugin().Knobs = c.entries[at].newKnobs()
+	fields := fieldSet{}
+	var knobs reflect.Value
+	if p.plugin().Knobs != nil {
+		knobs = reflect.ValueOf(p.plugin().Knobs).Elem()
+		fields = fieldsOf(knobs.Type())
+	}
+	d.eachKey(n, path, append([]string{"kind"}, names(fields)...), func(name, at string, value *yaml.Node) {
+		if name == "kind" {
+			d.values[at] = value
+			return
+		}
+		d.decode(value, at, knobs.FieldByIndex(fields[name].Index))
+	})
+}
+
+// unknownKind adds the fault of a kind that c does not have.
+func (d *decoder) unknownKind(kind *yaml.Node, c catalogue) {
+	if c.notBuilt(kind.Value) {
+		d.faultIn(kind, 0, fmt.Sprintf("%s %s is not built yet", c.what, kind.Value), c.known())
+		return
+	}
+	d.faultIn(kind, 0, fmt.Sprintf("unknown %s %s", c.what, quote(kind.Value))+didYouMean(kind.Value, c.names()), c.known())
+}
+
+// knobFaults adds what the constructor of the plug-in at path said, each at
+// the line of its knob.
+func (d *decoder) knobFaults(path string, err error) {
+	if err == nil {
+		return
+	}
+	knobs := plugin.KnobErrors(err)
+	if len(knobs) == 0 {
+		d.faultAt(path, path, err.Error())
+	}
+	for _, k := range knobs {
+		d.fieldFault(join(path, k.Knob), k.Is, k.Want)
+	}
+}

@@ -1,0 +1,162 @@
+// Package profiles reads what a run is to do from YAML: the target, the
+// clients, the load and the checks.
+//
+// Reading is strict: every fault of a file is reported at once, each with its
+// place and with what is allowed. A Profile that Load returned is complete
+// (defaults are filled in), valid, and can be built.
+package profiles
+
+import (
+	"fmt"
+	"strconv"
+
+	"knee/ci/verdict"
+	"knee/target/work"
+)
+
+// A Profile is what a run does. Load fills in all defaults.
+type Profile struct {
+	Name       string          `yaml:"name" doc:"name of the profile; default: the file's"`
+	Doc        string          `yaml:"doc,omitempty" doc:"one line, shown by knee list profiles"`
+	Hypothesis string          `yaml:"hypothesis,omitempty" doc:"what is expected to happen"`
+	Seed       uint64          `yaml:"seed" doc:"of everything random; default 1"`
+	Allow      []string        `yaml:"allow,omitempty" doc:"hosts beside loopback that may be driven, together with --allow"`
+	Target     *Target         `yaml:"target,omitempty" doc:"the built-in server; left out when --url is given"`
+	Client     Client          `yaml:"client" doc:"who calls, and how patiently"`
+	Load       Workload        `yaml:"load" doc:"how much is asked for, and when"`
+	Checks     []verdict.Check `yaml:"checks,omitempty" doc:"what must hold: METRIC[{class=NAME}] OP VALUE [at LOAD]"`
+}
+
+func (p *Profile) setDefaults() {
+	p.Seed = 1
+	p.Client.setDefaults()
+}
+
+// A Target is the built-in server.
+type Target struct {
+	Workers     int          `yaml:"workers" doc:"requests served at once, 1 to 100000; default 10"`
+	Service     Service      `yaml:"service" doc:"how long a worker takes for a request; default exponential, mean 10ms"`
+	Order       Order        `yaml:"order" doc:"which waiting request is served next; default fifo"`
+	Protections []Protection `yaml:"protections,omitempty" doc:"asked in order; the first that refuses names the reason"`
+	ShedAt      string       `yaml:"shed_at" doc:"where refusals are made: accept, headers, handler or late; default handler"`
+	RejectCost  float64      `yaml:"reject_cost" doc:"share of a request's work that one rejection takes, 0 to 1; default 0"`
+}
+
+// MaxWorkers bounds Target.Workers.
+const MaxWorkers = 100_000
+
+// shedStages are the values of Target.ShedAt.
+var shedStages = []string{"accept", "headers", "handler", "late"}
+
+func (t *Target) setDefaults() {
+	*t = Target{Workers: 10, ShedAt: "handler"}
+	t.Service.setDefaults()
+	t.Order.Kind = "fifo"
+}
+
+// Service is how long a worker takes for a request.
+type Service struct {
+	work.Spec `yaml:",inline"`
+	CPU       bool `yaml:"cpu,omitempty" doc:"burn the time on a CPU instead of sleeping"`
+}
+
+func (s *Service) setDefaults() {
+	*s = Service{}
+	s.Kind, s.Mean = "exponential", defaultMean
+}
+
+// A Client says who calls, and how patiently.
+type Client struct {
+	Timeout     Duration    `yaml:"timeout" doc:"of an attempt; default 100ms"`
+	Deadline    Duration    `yaml:"deadline" doc:"of an original, at least the timeout; default: the timeout"`
+	Grace       Duration    `yaml:"grace" doc:"how long after the timeout to go on listening; default: twice the timeout"`
+	OnTimeout   string      `yaml:"on_timeout" doc:"listen: go on for the grace; close: hang up; default listen"`
+	MaxInFlight MaxInFlight `yaml:"max_in_flight" doc:"attempts open at once; what exceeds it is unsent; auto: no bound of its own; default auto"`
+	Clients     int         `yaml:"clients" doc:"size of the population; behaviours keep their state per client; default 50"`
+	Behaviours  []Behaviour `yaml:"behaviours,omitempty" doc:"what clients do with their attempts, in order"`
+	Classes     []Class     `yaml:"classes,omitempty" doc:"kinds of request; default: one class named default"`
+}
+
+// timeoutActions are the values of Client.OnTimeout.
+var timeoutActions = []string{"listen", "close"}
+
+func (c *Client) setDefaults() {
+	*c = Client{Timeout: Duration(defaultTimeout), OnTimeout: "listen", Clients: 50}
+}
+
+// MaxInFlight bounds the attempts that are open at once; 0 is auto.
+type MaxInFlight int
+
+// UnmarshalText reads auto or a number of at least 1.
+func (m *MaxInFlight) UnmarshalText(text []byte) error {
+	s := string(text)
+	if s == "auto" {
+		*m = 0
+		return nil
+	}
+	n, err := strconv.ParseInt(s, 10, 32)
+	if err != nil || n < 1 {
+		return &valueError{is: quote(s), want: "auto, or a number of at least 1"}
+	}
+	*m = MaxInFlight(n)
+	return nil
+}
+
+// MarshalText writes what UnmarshalText reads.
+func (m MaxInFlight) MarshalText() ([]byte, error) {
+	if m == 0 {
+		return []byte("auto"), nil
+	}
+	return strconv.AppendInt(nil, int64(m), 10), nil
+}
+
+// A Class is one kind of request within the load.
+type Class struct {
+	Name        string   `yaml:"name" doc:"unique among the classes; letters, digits, _, - and ."`
+	Weight      float64  `yaml:"weight" doc:"share of the arrivals, relative to the other classes, at least 0; default 1"`
+	Criticality string   `yaml:"criticality" doc:"sheddable, sheddable_plus, critical or critical_plus; default critical"`
+	Tenant      string   `yaml:"tenant,omitempty" doc:"whose quota it uses"`
+	Cost        float64  `yaml:"cost" doc:"relative cost, above 0; default 1"`
+	Timeout     Duration `yaml:"timeout,omitempty" doc:"of an attempt of this class, whose deadline moves along with it; default: the client's"`
+}
+
+// criticalities are the values of Class.Criticality, in the order in which
+// they are shed.
+var criticalities = []string{"sheddable", "sheddable_plus", "critical", "critical_plus"}
+
+func (c *Class) setDefaults() {
+	*c = Class{Weight: 1, Criticality: "critical", Cost: 1}
+}
+
+// A Workload says how much is asked for, and when.
+type Workload struct {
+	Arrivals string  `yaml:"arrivals" doc:"constant (equal gaps) or poisson (independent users); default poisson"`
+	Phases   []Phase `yaml:"phases" doc:"stretches of the load, one after the other"`
+}
+
+// arrivals are the values of Load.Arrivals that are built, and those that are not.
+var (
+	arrivals        = []string{"constant", "poisson"}
+	plannedArrivals = []string{"bursty", "replay"}
+)
+
+func (w *Workload) setDefaults() { w.Arrivals = "poisson" }
+
+// A Phase is one stretch of the load. Which fields it has depends on its kind.
+type Phase struct {
+	Kind   string   `yaml:"kind" doc:"hold, ramp, sweep or spike"`
+	Rate   *Rate    `yaml:"rate,omitempty" doc:"of a hold or a spike"`
+	From   *Rate    `yaml:"from,omitempty" doc:"of a ramp or a sweep; default of a ramp: the rate before, 0 at the start"`
+	To     *Rate    `yaml:"to,omitempty" doc:"of a ramp or a sweep, which ends exactly there"`
+	For    Duration `yaml:"for,omitempty" doc:"how long a hold, ramp or spike lasts"`
+	Ratio  float64  `yaml:"ratio,omitempty" doc:"of a sweep: from one load to the next; default 1.5"`
+	Hold   Duration `yaml:"hold,omitempty" doc:"of a sweep: how long each load lasts"`
+	Passes int      `yaml:"passes,omitempty" doc:"of a sweep: how many times, each shuffled; default 1"`
+}
+
+// classNameForm is what may name a class: names are keys of JSON, parts of
+// checks and values of headers.
+const classNameForm = `^[A-Za-z0-9_][A-Za-z0-9_.-]*$`
+
+// index returns a path such as load.phases.1.
+func index(path string, i int) string { return fmt.Sprintf("%s.%d", path, i) }
