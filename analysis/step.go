@@ -114,6 +114,10 @@ func fault(s *record.Step, m Meta) string {
 // isLimited says whether a step supports no claim because of the generator.
 func isLimited(s Step) bool { return strings.HasPrefix(s.Why, limitedWhy) }
 
+// Unpunctual says whether a step supports no claim because requests were sent
+// late, though all of them were sent.
+func (s Step) Unpunctual() bool { return strings.HasPrefix(s.Why, limitedWhy+": lag") }
+
 // limitedWhy begins Step.Why of a load that could not be offered.
 const limitedWhy = "generator limited"
 

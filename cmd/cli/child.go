@@ -1,0 +1,251 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"time"
+
+	"knee/target/serve"
+	"knee/target/server"
+)
+
+// How long a child may take.
+const (
+	childStart   = 15 * time.Second // from its start to its ready line
+	childStop    = 3 * time.Second  // from the end of its stdin to its own
+	childControl = 10 * time.Second // to answer on the control endpoint
+)
+
+// A child is the built-in server as a process of its own, so that its CPU,
+// garbage and crashes are its own. It ends when its stdin does: with Close, and
+// however this process ends.
+type child struct {
+	Addr string // where it serves, HOST:PORT
+	PID  int
+
+	cmd     *exec.Cmd
+	stdin   io.Closer
+	stderr  *tail
+	exited  chan struct{} // closed once the process is gone and waited for
+	waitErr error         // why it ended; valid once exited is closed
+	control controlClient
+}
+
+// startChild starts a server of the resolved profile, in YAML.
+func startChild(ctx context.Context, profile []byte) (*child, error) {
+	path, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("finding the program itself: %w", err)
+	}
+	cmd := exec.Command(path, "serve", "--child")
+	cmd.Args[0] = os.Args[0]
+	return launchChild(ctx, cmd, profile)
+}
+
+// launchChild starts cmd, hands it the profile and waits until it is ready. If it
+// is not, it is gone when launchChild returns.
+func launchChild(ctx context.Context, cmd *exec.Cmd, profile []byte) (*child, error) {
+	order, err := json.Marshal(childOrder{Profile: string(profile)})
+	if err != nil {
+		return nil, err
+	}
+	c := &child{cmd: cmd, stderr: &tail{}, exited: make(chan struct{})}
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	c.stdin = stdin
+	first := newFirstLine()
+	cmd.Stdout, cmd.Stderr = first, c.stderr
+	cmd.WaitDelay = childStop
+	cmd.SysProcAttr = childAttributes()
+	if err := c.run(); err != nil {
+		return nil, err
+	}
+	go stdin.Write(append(order, '\n')) // a child that does not read fails to be ready
+
+	timeout := time.NewTimer(childStart)
+	defer timeout.Stop()
+	select {
+	case line := <-first.line:
+		err = c.take(line)
+	case <-c.exited:
+		err = fmt.Errorf("it ended before it was ready: %w", c.ending())
+	case <-timeout.C:
+		err = fmt.Errorf("it was not ready within %v", childStart)
+	case <-ctx.Done():
+		err = context.Cause(ctx)
+	}
+	if err != nil {
+		c.kill()
+		return nil, c.explain(err)
+	}
+	return c, nil
+}
+
+// run starts the process and waits for it, both on one thread that does nothing
+// else: on Linux the child is killed when the thread that started it ends.
+func (c *child) run() error {
+	started := make(chan error, 1)
+	go func() {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := c.cmd.Start()
+		started <- err
+		if err != nil {
+			return
+		}
+		c.waitErr = c.cmd.Wait()
+		close(c.exited)
+	}()
+	return <-started
+}
+
+// take reads the ready line.
+func (c *child) take(line []byte) error {
+	var r childReady
+	if err := json.Unmarshal(line, &r); err != nil || r.Addr == "" || r.Control == "" || r.Token == "" || r.PID == 0 {
+		return fmt.Errorf("its first line is %q: want JSON with addr, control, token and pid", line)
+	}
+	c.Addr, c.PID = r.Addr, r.PID
+	c.control = controlClient{base: "http://" + r.Control, token: r.Token, http: &http.Client{Timeout: childControl, Transport: &http.Transport{}}}
+	return nil
+}
+
+// ending says how the process ended.
+func (c *child) ending() error {
+	if c.waitErr != nil {
+		return c.waitErr
+	}
+	return errors.New("exit status 0")
+}
+
+// explain adds to err what the child last wrote to stderr.
+func (c *child) explain(err error) error {
+	if said := c.stderr.String(); said != "" {
+		return fmt.Errorf("%w\nit said:\n%s", err, said)
+	}
+	return err
+}
+
+func (c *child) kill() {
+	c.cmd.Process.Kill()
+	<-c.exited
+}
+
+// Reset drops the server's queue and what its protections have learned.
+func (c *child) Reset(ctx context.Context) error {
+	if err := c.control.do(ctx, http.MethodPost, "/reset", nil); err != nil {
+		return c.failed("resetting the server", err)
+	}
+	return nil
+}
+
+// Change changes the server.
+func (c *child) Change(ctx context.Context, change serve.Change) error {
+	if err := c.control.send(ctx, "/change", change); err != nil {
+		return c.failed("changing the server", err)
+	}
+	return nil
+}
+
+// Counts returns the server's totals since it started.
+func (c *child) Counts(ctx context.Context) (server.Counts, error) {
+	var n serve.Counts
+	if err := c.control.do(ctx, http.MethodGet, "/counts", &n); err != nil {
+		return server.Counts{}, c.failed("reading the server's counts", err)
+	}
+	return n.Core(), nil
+}
+
+// failed says what could not be done, and that the server is gone if it is.
+func (c *child) failed(what string, err error) error {
+	select {
+	case <-c.exited:
+		return c.explain(fmt.Errorf("%s: it has ended: %w", what, c.ending()))
+	default:
+		return fmt.Errorf("%s: %w", what, err)
+	}
+}
+
+// CPU returns the CPU time that the server has used, and whether it is known:
+// once it has ended everywhere, before that on Linux alone.
+func (c *child) CPU() (used time.Duration, known bool) {
+	select {
+	case <-c.exited:
+		return c.cmd.ProcessState.UserTime() + c.cmd.ProcessState.SystemTime(), true
+	default:
+		return processCPU(c.PID)
+	}
+}
+
+// Close ends the child and waits for it. A child that had ended by itself
+// before, or that has to be killed, is an error. It may be called twice.
+func (c *child) Close() error {
+	select {
+	case <-c.exited:
+		return c.explain(fmt.Errorf("the built-in server ended by itself: %w", c.ending()))
+	default:
+	}
+	c.stdin.Close()
+	patience := time.NewTimer(childStop)
+	defer patience.Stop()
+	select {
+	case <-c.exited:
+		return nil
+	case <-patience.C:
+		c.kill()
+		return c.explain(fmt.Errorf("the built-in server did not end within %v and was killed", childStop))
+	}
+}
+
+// controlClient calls a control endpoint.
+type controlClient struct {
+	base  string
+	token string
+	http  *http.Client
+}
+
+// do calls path and decodes the answer into out, unless that is nil.
+func (c controlClient) do(ctx context.Context, method, path string, out any) error {
+	return c.call(ctx, method, path, nil, out)
+}
+
+// send posts in as JSON.
+func (c controlClient) send(ctx context.Context, path string, in any) error {
+	body, err := json.Marshal(in)
+	if err != nil {
+		return err
+	}
+	return c.call(ctx, http.MethodPost, path, body, nil)
+}
+
+func (c controlClient) call(ctx context.Context, method, path string, body []byte, out any) error {
+	req, err := http.NewRequestWithContext(ctx, method, c.base+path, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Authorization", "Bearer "+c.token)
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode >= 300 {
+		said, _ := io.ReadAll(io.LimitReader(resp.Body, 1<<10))
+		return fmt.Errorf("%s: %s", resp.Status, strings.TrimSpace(string(said)))
+	}
+	if out == nil {
+		return nil
+	}
+	return json.NewDecoder(resp.Body).Decode(out)
+}

@@ -1,0 +1,59 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"knee/analysis"
+	"knee/ci/report"
+	"knee/ci/verdict"
+)
+
+// conclude ends a run that ended with err: it analyses and prints what there
+// is, then says how knee ends.
+func (s *session) conclude(err error) error {
+	var stopped *interrupt
+	switch {
+	case errors.As(err, &stopped):
+		s.meta.Warnings = append(s.meta.Warnings, stopped.Error()+" before the end: the answers rest on what was measured until then")
+	case errors.Is(err, context.Canceled):
+		s.meta.Warnings = append(s.meta.Warnings, "stopped before the end")
+	case err != nil:
+		s.meta.Warnings = append(s.meta.Warnings, fmt.Sprintf("ended early: %v", err))
+	}
+	r, ferr := s.finish()
+	if r != nil {
+		if werr := s.w.print(r, s.o); werr != nil {
+			return fail(verdict.CodeInternal, "%w", werr)
+		}
+	}
+	switch {
+	case stopped != nil:
+		return exit(stopped.code())
+	case err != nil:
+		return err
+	case ferr != nil:
+		return ferr
+	}
+	return exit(verdict.Code(r.Verdict, ""))
+}
+
+// width is how many columns reports may take.
+func (w *world) width() int {
+	if value, set := w.env("COLUMNS"); set {
+		if n, err := strconv.Atoi(value); err == nil && n > 0 {
+			return n
+		}
+	}
+	return 100
+}
+
+// print writes a result to stdout.
+func (w *world) print(r *analysis.Result, o *runOptions) error {
+	if o.format == "json" {
+		return report.JSON(w.stdout, r)
+	}
+	return report.Text(w.stdout, r, report.Options{Width: w.width(), Color: w.inColour(o.color)})
+}

@@ -1,0 +1,23 @@
+package cli
+
+import (
+	"context"
+	"time"
+
+	"knee/generator/plan"
+)
+
+// A driver carries out plans, one after another, on one server whose state
+// survives between them. The live one sends over sockets on the wall clock, the
+// virtual one drives the server's core through an event heap. What became of the
+// arrivals goes to the recorder that the driver was built with.
+type driver interface {
+	// Run offers p as part of a trial and returns when every arrival has ended.
+	// When ctx is done no further arrivals come, and Run returns the cause.
+	Run(ctx context.Context, trial int, p *plan.Plan) error
+	// Reset drops the queue and the state of a built-in server.
+	Reset(ctx context.Context) error
+	// Now returns the instant on the run's clock.
+	Now() time.Duration
+	Close() error
+}

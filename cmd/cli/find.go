@@ -1,0 +1,301 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"knee/analysis"
+	"knee/ci/verdict"
+	"knee/generator/plan"
+	"knee/generator/record"
+	"knee/generator/search"
+	"knee/profiles"
+)
+
+// How long find may take, apart from starting up.
+const (
+	findBudget  = 50 * time.Second
+	quickBudget = 12 * time.Second
+)
+
+func newFindCmd(w *world) *cobra.Command {
+	o := &runOptions{}
+	cmd := &cobra.Command{
+		Use:   "find [PROFILE]",
+		Short: "find the goodput knee, judge the plateau to 10x, measure recovery",
+		Long: `find offers one load after another, in random order, finds the load up to which
+nearly every request is answered in time, and goes on to ten times that. A
+built-in server then gets a spike, and find says how long goodput took to return.`,
+		Example: `  knee find
+  knee find --virtual --protect none
+  knee find --url http://127.0.0.1:8080/ --timeout 200ms --max 2000`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.seedSet = cmd.Flags().Changed("seed")
+			return runFind(cmd.Context(), w, o, first(args))
+		},
+	}
+	f := cmd.Flags()
+	o.addLoad(f)
+	f.BoolVar(&o.quick, "quick", false, "a coarse answer in half a minute")
+	f.BoolVar(&o.certify, "certify", false, "go on until the interval of the knee is certified")
+	f.StringVar(&o.max, "max", "", "`10x` of the knee, or a RATE that is never exceeded (default 10.2x)")
+	f.DurationVar(&o.step, "step", 0, "measured time of each load, in place of what the budget allows")
+	return cmd
+}
+
+// runFind carries out find.
+func runFind(ctx context.Context, w *world, o *runOptions, profile string) error {
+	limit, multiple, err := o.ceiling()
+	if err != nil {
+		return err
+	}
+	if o.quick && o.certify {
+		return fail(verdict.CodeUsage, "--quick with --certify: a certified answer takes as long as it takes; want one of them")
+	}
+	s, err := open(ctx, w, o, "find", profile, func(p *profiles.Profile) float64 {
+		if limit > 0 {
+			return limit
+		}
+		return 1.3 * multiple * p.Capacity()
+	})
+	if err != nil {
+		return err
+	}
+	finder, err := newFinder(s, limit, multiple)
+	if err != nil {
+		return errors.Join(fail(verdict.CodeUsage, "%w", err), s.close())
+	}
+	return s.conclude(finder.run(ctx))
+}
+
+// ceiling returns what --max says: a rate that is never exceeded, or else how
+// many times the knee the load goes to.
+func (o *runOptions) ceiling() (limit, multiple float64, err error) {
+	if o.max == "" {
+		return 0, 10.2, nil
+	}
+	r, err := profiles.ParseRate(o.max)
+	switch {
+	case err != nil:
+		return 0, 0, fail(verdict.CodeUsage, "--max %s: want a multiple of the knee such as 10x, or a rate such as 5000", o.max)
+	case r.X && r.Value <= 1:
+		return 0, 0, fail(verdict.CodeUsage, "--max %s: want more than 1x", o.max)
+	case r.X:
+		return 0, r.Value * 1.02, nil
+	case r.Value <= 0:
+		return 0, 0, fail(verdict.CodeUsage, "--max %s: want a rate above 0", o.max)
+	}
+	return r.Value, 10.2, nil
+}
+
+// A finder runs the trials that a search asks for, and then a spike.
+type finder struct {
+	*session
+	search   *search.Search
+	tried    []int // the run's numbers of the search's trials
+	progress *progress
+	budget   time.Duration
+	limit    float64 // never exceeded; 0: none
+}
+
+func newFinder(s *session, limit, multiple float64) (*finder, error) {
+	budget := findBudget
+	switch {
+	case s.o.quick:
+		budget = quickBudget
+	case s.o.certify:
+		budget = 0 // the search's own
+	}
+	o := search.Options{
+		Guess: s.capacity(), Max: limit, MaxX: multiple, Budget: budget,
+		Timeout: s.longest(), Grace: s.profile.ClientOptions().Grace,
+		Certify: s.o.certify, Resettable: s.resettable(), Seed: s.profile.Seed,
+	}
+	if budget == 0 {
+		o.Budget = search.DefaultBudget(o)
+	}
+	se, err := search.New(o)
+	if err != nil {
+		return nil, err
+	}
+	f := &finder{session: s, search: se, budget: o.Budget, limit: limit}
+	f.progress = newProgress(s)
+	return f, nil
+}
+
+// run runs the search and the spike. What was measured stays in the session,
+// however it ends.
+func (f *finder) run(ctx context.Context) error {
+	total := f.budget
+	if f.resettable() {
+		total += f.spikeTime()
+	}
+	ctx, stop := f.progress.start(ctx, total)
+	defer stop()
+	for {
+		t, more := f.search.Next()
+		if !more {
+			break
+		}
+		seen, err := f.try(ctx, t)
+		if err != nil {
+			return err
+		}
+		f.search.Observe(t, seen)
+	}
+	f.meta.Certified = f.search.Certified()
+	f.meta.Ended = f.search.Why()
+	for _, i := range f.search.SetAside() {
+		f.meta.SetAside = append(f.meta.SetAside, f.tried[i])
+	}
+	f.meta.Warnings = append(f.meta.Warnings, f.search.Notes()...)
+	if !f.resettable() {
+		return nil
+	}
+	k, _ := f.search.Result()
+	if k.RPS <= 0 {
+		return nil
+	}
+	return f.spike(ctx, k.RPS)
+}
+
+// attempts is how often a load is offered until the generator was punctual. A
+// machine that is busy with something else for a moment says nothing about the
+// load; one that always is does.
+const attempts = 3
+
+// try runs one trial and says what came of it.
+func (f *finder) try(ctx context.Context, t search.Trial) (search.Observation, error) {
+	if f.o.step > 0 {
+		t.Measure = f.o.step
+	}
+	began := f.driver.Now()
+	f.progress.load(t.Stage, t.Rate)
+	var step analysis.Step
+	for n := range attempts {
+		if n > 0 {
+			f.meta.SetAside = append(f.meta.SetAside, f.tried[len(f.tried)-1])
+			f.tried = f.tried[:len(f.tried)-1]
+		}
+		f.tried = append(f.tried, f.trials)
+		var err error
+		if step, err = f.attempt(ctx, t); err != nil {
+			return search.Observation{}, err
+		}
+		if !step.Unpunctual() {
+			break
+		}
+	}
+	f.progress.point(step)
+	p := analysis.Point(step)
+	return search.Observation{
+		Offered: p.Offered, Goodput: p.Goodput, Sent: p.Sent, Good: p.Good, P99: p.P99,
+		Growing: p.Growing, Limited: p.Limited, Elapsed: f.driver.Now() - began,
+	}, nil
+}
+
+// attempt offers the load of t once, and waits for a server that is not ours to
+// drain.
+func (f *finder) attempt(ctx context.Context, t search.Trial) (analysis.Step, error) {
+	if err := f.reset(ctx); err != nil {
+		return analysis.Step{}, err
+	}
+	steps, err := f.trial(ctx, []plan.Phase{
+		{Kind: plan.Hold, Label: analysis.Settle, Rate: t.Rate, For: t.Settle},
+		{Kind: plan.Hold, Label: t.Stage, Rate: t.Rate, For: t.Measure},
+	})
+	if err != nil {
+		return analysis.Step{}, err
+	}
+	step := analysis.StepOf(steps[len(steps)-1], f.series, f.meta)
+	if f.resettable() {
+		return step, nil
+	}
+	return step, f.drain(ctx, step)
+}
+
+// A drained server answers probes as it should. These say how it is asked.
+const (
+	drainRate  = 10.0                   // probes per second
+	drainRound = 400 * time.Millisecond // of probes, before they are looked at
+	drainLimit = 15 * time.Second       // after which the next trial goes ahead regardless
+)
+
+// drain waits until a server that is not ours has worked off what a trial left
+// behind: until a round of probes comes back in time and quickly. A trial that
+// went well leaves nothing.
+func (f *finder) drain(ctx context.Context, after analysis.Step) error {
+	if c := after.Counts; float64(c.Good) >= 0.99*float64(c.Planned) && !after.Growing {
+		return nil
+	}
+	deadline := f.driver.Now() + drainLimit
+	for f.driver.Now() < deadline {
+		steps, err := f.trial(ctx, []plan.Phase{{
+			Kind: plan.Hold, Label: analysis.Drain, Rate: min(drainRate, max(after.IntendedRPS, 0.1)), For: drainRound,
+		}})
+		if err != nil {
+			return err
+		}
+		probe := steps[len(steps)-1]
+		if drained(probe, f.longest()) {
+			return nil
+		}
+	}
+	f.meta.Warnings = append(f.meta.Warnings, fmt.Sprintf("the server was still busy with its backlog %v after a trial at %.4g/s", drainLimit, after.IntendedRPS))
+	return nil
+}
+
+// drained says whether every probe of a round came back, in half the timeout.
+func drained(probe *record.Step, timeout time.Duration) bool {
+	t := probe.Total
+	return t.Planned > 0 && t.Good == t.Planned && probe.Response.Max <= timeout/2
+}
+
+// The load of the spike that find ends with, as multiples of the knee, and how
+// long it and the load before and after it are held.
+const (
+	baseX     = 0.7
+	spikeX    = 3.0
+	baseFor   = 3 * time.Second
+	spikeFor  = 3 * time.Second
+	sustained = 5 * time.Second // shortest stretch of health that counts as recovered
+)
+
+// afterFor is how long the load is held after the spike: long enough to see a
+// recovery of three seconds sustained.
+func (f *finder) afterFor() time.Duration { return max(sustained, 3*f.longest()) + 3*time.Second }
+
+// spikeTime is what the spike takes in all.
+func (f *finder) spikeTime() time.Duration { return baseFor + spikeFor + f.afterFor() }
+
+// spike offers seven tenths of the knee, a spike, and seven tenths again.
+func (f *finder) spike(ctx context.Context, knee float64) error {
+	rate := spikeX * knee
+	if f.limit > 0 {
+		rate = min(rate, f.limit)
+	}
+	f.progress.load("spike", rate)
+	if err := f.reset(ctx); err != nil {
+		return err
+	}
+	_, err := f.trial(ctx, []plan.Phase{
+		{Kind: plan.Hold, Label: analysis.Settle, Rate: baseX * knee, For: time.Second},
+		{Kind: plan.Hold, Label: analysis.Base, Rate: baseX * knee, For: baseFor},
+		{Kind: plan.Spike, Label: analysis.Spike, Rate: rate, For: spikeFor},
+		{Kind: plan.Hold, Label: analysis.After, Rate: baseX * knee, For: f.afterFor()},
+	})
+	return err
+}
+
+// first returns the first argument, "" when there is none.
+func first(args []string) string {
+	if len(args) == 0 {
+		return ""
+	}
+	return args[0]
+}

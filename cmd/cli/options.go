@@ -1,0 +1,217 @@
+package cli
+
+import (
+	"crypto/tls"
+	"fmt"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"knee/ci/verdict"
+	"knee/generator/live"
+	"knee/profiles"
+)
+
+// runOptions are the flags of the verbs that offer load.
+type runOptions struct {
+	url      string
+	virtual  bool
+	seed     uint64
+	seedSet  bool
+	set      []string
+	protect  string
+	order    string
+	timeout  time.Duration
+	quick    bool
+	certify  bool
+	max      string
+	step     time.Duration
+	capacity string
+	out      string
+	format   string
+	quiet    bool
+	noTUI    bool
+	color    string
+	allow    []string
+	request  requestOptions
+}
+
+// requestOptions say what is sent to a server that is not ours.
+type requestOptions struct {
+	method   string
+	headers  []string
+	body     string
+	bodyFile string
+	insecure bool
+	reject   []string
+	success  []string
+}
+
+// addProfile adds the flags that change a profile.
+func (o *runOptions) addProfile(f *pflag.FlagSet) {
+	f.Uint64Var(&o.seed, "seed", 0, "seed of everything random, in place of the profile's")
+	f.StringArrayVar(&o.set, "set", nil, "override one field of the profile: `PATH=VALUE`, repeatable")
+	f.StringVar(&o.protect, "protect", "", "protections in place of the profile's: `NAME[:knob=value,…][+NAME…]`, none for none")
+	f.StringVar(&o.order, "order", "", "queue order in place of the profile's: `NAME[:knob=value,…]`")
+	f.DurationVar(&o.timeout, "timeout", 0, "timeout of an attempt, in place of the profile's")
+}
+
+// addLoad adds the flags of a verb that offers load.
+func (o *runOptions) addLoad(f *pflag.FlagSet) {
+	o.addProfile(f)
+	f.StringVar(&o.url, "url", "", "drive the server at `URL` instead of the built-in one")
+	f.BoolVar(&o.virtual, "virtual", false, "run in virtual time, without sockets")
+	f.StringVar(&o.capacity, "capacity", "", "capacity of the server, as a `RATE`: what x is a multiple of")
+	f.StringVar(&o.out, "out", "", "keep the run in the folder `DIR`")
+	o.addOutput(f)
+	f.BoolVar(&o.quiet, "quiet", false, "no progress")
+	f.BoolVar(&o.noTUI, "no-tui", false, "progress in plain lines, also on a terminal")
+	f.StringArrayVar(&o.allow, "allow", nil, "permit load on `HOST`, which is not loopback, repeatable")
+	f.StringVar(&o.request.method, "method", "", "method of the request (default GET, POST with a body)")
+	f.StringArrayVarP(&o.request.headers, "header", "H", nil, "header `NAME: VALUE` of the request, repeatable")
+	f.StringVar(&o.request.body, "body", "", "body of the request")
+	f.StringVar(&o.request.bodyFile, "body-file", "", "file with the body of the request")
+	f.BoolVar(&o.request.insecure, "insecure", false, "do not check the server's certificate")
+	f.StringArrayVar(&o.request.reject, "reject-when", nil, "`RULE` for what is a rejection, repeatable")
+	f.StringArrayVar(&o.request.success, "success-when", nil, "`RULE` for what is a success, repeatable")
+}
+
+// addOutput adds the flags that say how a result is printed.
+func (o *runOptions) addOutput(f *pflag.FlagSet) {
+	f.StringVar(&o.format, "format", "text", "text or json")
+	f.StringVar(&o.color, "color", "auto", "auto, always or never")
+}
+
+// check refuses values of flags that are not allowed, before anything is sent.
+func (o *runOptions) check() error {
+	if !slices.Contains([]string{"text", "json"}, o.format) {
+		return fail(verdict.CodeUsage, "--format %s: want text or json", o.format)
+	}
+	if !slices.Contains([]string{"auto", "always", "never"}, o.color) {
+		return fail(verdict.CodeUsage, "--color %s: want auto, always or never", o.color)
+	}
+	if o.url != "" && o.virtual {
+		return fail(verdict.CodeUsage, "--url with --virtual: a server outside knee has no virtual time; want one of them")
+	}
+	if o.url == "" {
+		for flag, given := range map[string]bool{
+			"--method": o.request.method != "", "--header": len(o.request.headers) > 0, "--body": o.request.body != "",
+			"--body-file": o.request.bodyFile != "", "--insecure": o.request.insecure,
+		} {
+			if given {
+				return fail(verdict.CodeUsage, "%s without --url: the built-in server takes its requests from the profile", flag)
+			}
+		}
+	}
+	if o.request.body != "" && o.request.bodyFile != "" {
+		return fail(verdict.CodeUsage, "--body with --body-file: want one of them")
+	}
+	if o.timeout < 0 {
+		return fail(verdict.CodeUsage, "--timeout %v: want a duration above 0, such as 200ms", o.timeout)
+	}
+	if o.step < 0 {
+		return fail(verdict.CodeUsage, "--step %v: want a duration above 0, such as 3s", o.step)
+	}
+	return nil
+}
+
+// capacityRPS returns the rate given with --capacity, 0 when there is none.
+func (o *runOptions) capacityRPS() (float64, error) {
+	if o.capacity == "" {
+		return 0, nil
+	}
+	r, err := profiles.ParseRate(o.capacity)
+	if err != nil || r.X {
+		return 0, fail(verdict.CodeUsage, "--capacity %s: want a rate such as 1000 or 1000/s", o.capacity)
+	}
+	return r.Value, nil
+}
+
+// requests returns what is sent to a server that is not ours.
+func (o *requestOptions) requests() ([]live.Request, error) {
+	r := live.Request{Method: o.method, Header: http.Header{}, Body: []byte(o.body)}
+	if o.bodyFile != "" {
+		body, err := os.ReadFile(o.bodyFile)
+		if err != nil {
+			return nil, fail(verdict.CodeUsage, "--body-file: %w", err)
+		}
+		r.Body = body
+	}
+	if r.Method == "" && len(r.Body) > 0 {
+		r.Method = http.MethodPost
+	}
+	for _, h := range o.headers {
+		name, value, ok := strings.Cut(h, ":")
+		if !ok || strings.TrimSpace(name) == "" {
+			return nil, fail(verdict.CodeUsage, "--header %q: want NAME: VALUE", h)
+		}
+		r.Header.Add(strings.TrimSpace(name), strings.TrimSpace(value))
+	}
+	return []live.Request{r}, nil
+}
+
+// tls returns how the server's certificate is checked; nil for the usual checks.
+func (o *requestOptions) tls() *tls.Config {
+	if !o.insecure {
+		return nil
+	}
+	return &tls.Config{InsecureSkipVerify: true} // asked for with --insecure
+}
+
+// rules returns the rules by which answers are judged.
+func (o *requestOptions) rules() (live.Rules, error) {
+	var rules live.Rules
+	for flag, list := range map[string]struct {
+		given []string
+		to    *[]live.Rule
+	}{
+		"--reject-when":  {o.reject, &rules.Reject},
+		"--success-when": {o.success, &rules.Success},
+	} {
+		for _, text := range list.given {
+			rule, err := live.ParseRule(text)
+			if err != nil {
+				return rules, fail(verdict.CodeUsage, "%s: %w", flag, err)
+			}
+			*list.to = append(*list.to, rule)
+		}
+	}
+	return rules, nil
+}
+
+// repeat is the command that repeats a run: verb and the arguments given,
+// without those that only say where the result goes.
+func repeat(args []string, seed uint64, seedSet bool) string {
+	words := []string{"knee"}
+	skip := false
+	for _, a := range args {
+		switch {
+		case skip:
+			skip = false
+			continue
+		case a == "--out" || a == "--format" || a == "--color":
+			skip = true
+			continue
+		case strings.HasPrefix(a, "--out=") || strings.HasPrefix(a, "--format=") || strings.HasPrefix(a, "--color="),
+			a == "--quiet", a == "--no-tui":
+			continue
+		}
+		words = append(words, quote(a))
+	}
+	if !seedSet {
+		words = append(words, fmt.Sprintf("--seed %d", seed))
+	}
+	return strings.Join(words, " ")
+}
+
+// quote returns a as one word of a POSIX shell.
+func quote(a string) string {
+	if a != "" && !strings.ContainsAny(a, " \t\n'\"\\$&;|<>()*?[]{}~`#!") {
+		return a
+	}
+	return "'" + strings.ReplaceAll(a, "'", `'\''`) + "'"
+}

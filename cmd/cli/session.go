@@ -1,0 +1,387 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v4"
+
+	"knee/analysis"
+	"knee/ci/verdict"
+	"knee/generator/live"
+	"knee/generator/plan"
+	"knee/generator/record"
+	"knee/generator/virtual"
+	"knee/profiles"
+	"knee/target/server"
+)
+
+// A session is one run: a driver on one server, the records that add up, and
+// the folder in which they are kept.
+type session struct {
+	w       *world
+	o       *runOptions
+	verb    string
+	asked   verdict.Question
+	profile *profiles.Profile
+	series  *record.Series
+	folder  *record.Folder // nil: the run is not kept
+	driver  driver
+	live    *live.Driver // nil in virtual time
+	child   *child       // nil when the server is not ours
+	counts  func(context.Context) (server.Counts, error)
+	trials  int
+	meta    analysis.Meta
+	began   time.Time
+}
+
+// open loads the profile and starts whatever the run needs. peak is the highest
+// rate that the run may offer, for the bound of what is in flight; 0 when it is
+// not known.
+func open(ctx context.Context, w *world, o *runOptions, verb, profile string, peak func(*profiles.Profile) float64) (s *session, err error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	s = &session{w: w, o: o, verb: verb, asked: questionOf(verb)}
+	if s.profile, err = loadProfile(w, o, profile); err != nil {
+		return nil, err
+	}
+	var target *live.Target
+	if o.url != "" {
+		if target, err = s.reach(ctx); err != nil {
+			return nil, err
+		}
+	}
+	s.describe()
+	classes := classNames(s.profile)
+	s.series = record.NewSeries(classes)
+	if o.out != "" {
+		if s.folder, err = record.Create(o.out, record.CreateOptions{Classes: classes, Profile: s.profile.YAML()}); err != nil {
+			return nil, fail(verdict.CodeUsage, "--out: %w", err)
+		}
+		s.saveMeta()
+	}
+	recorder := record.NewRecorder(record.RecorderOptions{
+		Classes:    classes,
+		MaxLatency: s.longest() + s.profile.ClientOptions().Grace,
+		Sink:       s.sink,
+	})
+	if err := s.start(ctx, recorder, target, peak(s.profile)); err != nil {
+		return nil, errors.Join(err, s.close())
+	}
+	return s, nil
+}
+
+// urlProfile is the profile of a server at --url when none is named. People
+// wait longer for a server of their own than the built-in one is given.
+const urlProfile = `
+name: url
+client: {timeout: 1s, grace: 1s}
+load: {arrivals: poisson, phases: [{kind: hold, rate: 1x, for: 1s}]}
+`
+
+// questionOf returns what a verb asks beside the checks.
+func questionOf(verb string) verdict.Question {
+	if verb == "find" {
+		return verdict.KneeAndPlateau
+	}
+	return verdict.ChecksOnly
+}
+
+// loadProfile loads the named profile under the flags' overrides. Without a
+// name it is the default profile, or its client alone for a server at --url.
+func loadProfile(w *world, o *runOptions, name string) (*profiles.Profile, error) {
+	capacity, err := o.capacityRPS()
+	if err != nil {
+		return nil, err
+	}
+	over := profiles.Overrides{
+		Set: o.set, Protect: o.protect, Order: o.order, Timeout: o.timeout,
+		Capacity: capacity, URL: o.url != "", Stdin: w.stdin,
+	}
+	if o.seedSet {
+		over.Seed = &o.seed
+	}
+	switch {
+	case name == "" && o.url != "":
+		name, over.Stdin = "-", strings.NewReader(urlProfile)
+	case name == "":
+		name = "default"
+	}
+	p, err := profiles.Load(name, over)
+	if err != nil {
+		return nil, fail(verdict.CodeUsage, "%w", err)
+	}
+	return p, nil
+}
+
+// reach finds out whether load may be sent to the server at --url, and whether
+// it can be connected to.
+func (s *session) reach(ctx context.Context) (*live.Target, error) {
+	target, err := live.ParseTarget(s.o.url)
+	if err != nil {
+		return nil, fail(verdict.CodeUsage, "--url: %w", err)
+	}
+	if err := live.CheckHost(target, s.o.allow); err != nil {
+		return nil, fail(verdict.CodeNotStarted, "%w", err)
+	}
+	if _, err := live.Preflight(ctx, target); err != nil {
+		return nil, fail(verdict.CodeNotStarted, "%w", err)
+	}
+	return target, nil
+}
+
+// start builds the driver, and the server where it is ours.
+func (s *session) start(ctx context.Context, recorder *record.Recorder, target *live.Target, peak float64) error {
+	s.began = s.w.now()
+	population := s.profile.ClientOptions()
+	if s.o.virtual {
+		spec, err := s.profile.Server()
+		if err != nil {
+			return fail(verdict.CodeUsage, "%w", err)
+		}
+		d, err := virtual.New(virtual.Options{Server: spec, Client: population, Recorder: recorder})
+		if err != nil {
+			return fail(verdict.CodeUsage, "%w", err)
+		}
+		s.driver = d
+		s.counts = func(context.Context) (server.Counts, error) { return d.Counts(), nil }
+		return nil
+	}
+	if population.MaxInFlight == 0 {
+		bound := live.AutoInFlight(peak, s.longest(), population.Grace)
+		population.MaxInFlight = bound.N
+		if bound.By != "load" {
+			s.meta.Warnings = append(s.meta.Warnings, bound.String())
+		}
+	}
+	options := live.Options{Client: population, Recorder: recorder}
+	if target != nil {
+		options.Target = target
+		requests, err := s.o.request.requests()
+		if err != nil {
+			return err
+		}
+		options.Requests = requests
+		if options.Rules, err = s.o.request.rules(); err != nil {
+			return err
+		}
+		options.HTTP.TLS = s.o.request.tls()
+	} else {
+		if err := s.spawn(ctx); err != nil {
+			return err
+		}
+		own, err := live.ParseTarget("http://" + s.child.Addr + "/")
+		if err != nil {
+			return fail(verdict.CodeInternal, "address of the built-in server: %w", err)
+		}
+		options.Target, options.Knee, options.Reset = own, true, s.child.Reset
+	}
+	d, err := live.New(options)
+	if err != nil {
+		return fail(verdict.CodeUsage, "%w", err)
+	}
+	s.driver, s.live = d, d
+	return nil
+}
+
+// spawn starts the built-in server as a process of its own.
+func (s *session) spawn(ctx context.Context) error {
+	c, err := startChild(ctx, s.profile.YAML())
+	if err != nil {
+		return fail(verdict.CodeNotStarted, "starting the built-in server: %w", err)
+	}
+	s.child, s.counts = c, c.Counts
+	return nil
+}
+
+// sink adds what was recorded to the series, and to the folder when there is one.
+func (s *session) sink(d *record.Delta) {
+	s.series.Add(d)
+	if s.folder == nil {
+		d.Release()
+		return
+	}
+	s.folder.Write(d)
+}
+
+// trial offers phases as the next trial and returns their steps.
+func (s *session) trial(ctx context.Context, phases []plan.Phase) ([]*record.Step, error) {
+	spec, err := s.profile.PlanSpec(s.capacity())
+	if err != nil {
+		return nil, fail(verdict.CodeUsage, "%w", err)
+	}
+	spec.Phases = phases
+	spec.Seed = trialSeed(s.profile.Seed, s.trials)
+	p, err := plan.New(spec)
+	if err != nil {
+		return nil, fail(verdict.CodeUsage, "%w", err)
+	}
+	return s.offer(ctx, p)
+}
+
+// offer carries out p as the next trial and returns its steps.
+func (s *session) offer(ctx context.Context, p *plan.Plan) ([]*record.Step, error) {
+	first := len(s.series.Steps())
+	err := s.driver.Run(ctx, s.trials, p)
+	s.trials++
+	return s.series.Steps()[first:], err
+}
+
+// reset puts a built-in server back to its start; one that is not ours stays as
+// it is.
+func (s *session) reset(ctx context.Context) error {
+	if !s.resettable() {
+		return nil
+	}
+	if err := s.driver.Reset(ctx); err != nil {
+		return fail(verdict.CodeNotStarted, "%w", err)
+	}
+	return nil
+}
+
+// resettable says whether the server is ours.
+func (s *session) resettable() bool { return s.o.url == "" }
+
+// capacity is the declared capacity; 0 when it is not known.
+func (s *session) capacity() float64 {
+	if c, err := s.o.capacityRPS(); err == nil && c > 0 {
+		return c
+	}
+	return s.profile.Capacity()
+}
+
+// longest returns the longest timeout or deadline of the classes.
+func (s *session) longest() time.Duration { return longestTimeout(s.profile) }
+
+func longestTimeout(p *profiles.Profile) time.Duration {
+	var longest time.Duration
+	for _, c := range p.Classes() {
+		longest = max(longest, c.Timeout, c.Deadline)
+	}
+	return longest
+}
+
+// describe fills in what is known of the run before it begins.
+func (s *session) describe() {
+	clock, started := analysis.Wall, (*string)(nil)
+	if s.o.virtual {
+		clock = analysis.Virtual
+	} else {
+		at := s.w.now().UTC().Format(time.RFC3339)
+		started = &at
+	}
+	sum := s.profile.SHA256()
+	var document any
+	if err := yaml.Unmarshal(s.profile.YAML(), &document); err != nil {
+		panic(fmt.Sprintf("cli: a resolved profile cannot be read: %v", err))
+	}
+	s.meta = analysis.Meta{
+		Run: analysis.Run{
+			Command:       s.verb,
+			StartedAt:     started,
+			Clock:         clock,
+			Seed:          s.profile.Seed,
+			Version:       version(),
+			ProfileSHA256: sum,
+			Repeat:        repeat(s.w.args, s.profile.Seed, s.o.seedSet),
+		},
+		Machine:     thisMachine(),
+		Profile:     document,
+		CapacityRPS: s.capacity(),
+		Timeout:     s.longest(),
+	}
+	s.meta.Run.ID = runID(sum, s.profile.Seed, started)
+}
+
+// runID follows from the profile and the seed, and on the wall clock from the
+// start as well.
+func runID(profile string, seed uint64, started *string) string {
+	h := fnv.New64a()
+	fmt.Fprintf(h, "%s\x00%d", profile, seed)
+	if started != nil {
+		fmt.Fprintf(h, "\x00%s", *started)
+	}
+	return fmt.Sprintf("%016x", h.Sum64())
+}
+
+// trialSeed derives the seed of a trial from that of the run.
+func trialSeed(seed uint64, trial int) uint64 {
+	h := fnv.New64a()
+	fmt.Fprintf(h, "trial\x00%d\x00%d", seed, trial)
+	return h.Sum64()
+}
+
+// metaEvent is the kind of the event that keeps what is known of a run beside
+// its records.
+const metaEvent = "run"
+
+// saveMeta keeps meta in the folder, so that a killed run can be reported on.
+func (s *session) saveMeta() {
+	text, err := json.Marshal(s.meta)
+	if err != nil {
+		panic(fmt.Sprintf("cli: encoding what is known of a run: %v", err))
+	}
+	s.folder.Event(record.Event{Kind: metaEvent, Text: string(text)})
+}
+
+// finish compares the counts, analyses the records, judges the checks, and
+// closes the session.
+func (s *session) finish() (*analysis.Result, error) {
+	s.reconcile()
+	if s.o.virtual {
+		s.meta.Run.DurationS = s.driver.Now().Seconds()
+	} else {
+		s.meta.Run.DurationS = s.w.now().Sub(s.began).Seconds()
+	}
+	if s.live != nil {
+		if stats := s.live.Stats(); stats.CPU > 0 && stats.Wall > 0 {
+			share := stats.CPU.Seconds() / stats.Wall.Seconds()
+			s.meta.CPUShare = &share
+		}
+	}
+	if s.folder != nil {
+		s.saveMeta()
+	}
+	err := s.close()
+	r := analysis.Analyze(s.series, s.meta)
+	r.Checks = verdict.Judge(s.profile.Checks, r)
+	r.Verdict = verdict.Overall(r, s.asked)
+	if s.folder != nil {
+		err = errors.Join(err, s.folder.WriteResult(r))
+	}
+	if err != nil {
+		return r, fail(verdict.CodeInternal, "%w", err)
+	}
+	return r, nil
+}
+
+// close ends whatever open started. It may be called twice.
+func (s *session) close() error {
+	var errs []error
+	if s.driver != nil {
+		errs = append(errs, s.driver.Close())
+		s.driver = nil
+	}
+	if s.child != nil {
+		errs = append(errs, s.child.Close())
+		s.child = nil
+	}
+	if s.folder != nil {
+		errs = append(errs, s.folder.Close())
+	}
+	return errors.Join(errs...)
+}
+
+func classNames(p *profiles.Profile) []string {
+	var names []string
+	for _, c := range p.Classes() {
+		names = append(names, c.Name)
+	}
+	return names
+}

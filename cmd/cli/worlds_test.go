@@ -1,0 +1,222 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"knee/generator/live"
+	"knee/generator/plan"
+	"knee/generator/record"
+	"knee/generator/virtual"
+	"knee/profiles"
+	"knee/target/protection"
+	"knee/target/serve"
+)
+
+// The flagship test: the live shell, with net/http on both sides and in-memory
+// connections between them, and the virtual shell give the same records, for
+// every protection and every embedded profile.
+func TestBothWorldsGiveTheSameRecords(t *testing.T) {
+	for _, name := range embeddedProfiles(t) {
+		t.Run("profile/"+name, func(t *testing.T) {
+			compareWorlds(t, name, profiles.Overrides{})
+		})
+	}
+	knobs := map[string]string{"queue_bound": ":count=20", "limit": ":max=25", "rate": ":rate=400,burst=20"}
+	for _, info := range protection.Registry.All() {
+		t.Run("protection/"+info.Name, func(t *testing.T) {
+			compareWorlds(t, "default", profiles.Overrides{Protect: info.Name + knobs[info.Name]})
+		})
+	}
+}
+
+func embeddedProfiles(t *testing.T) []string {
+	t.Helper()
+	entries, err := profiles.Names()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name)
+	}
+	return names
+}
+
+// compareWorlds runs a healthy load, an overload and a light load, at most
+// 1,000 arrivals in all, in both worlds.
+func compareWorlds(t *testing.T, name string, o profiles.Overrides) {
+	p, err := profiles.Load(name, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec, err := p.PlanSpec(p.Capacity())
+	if err != nil {
+		t.Fatal(err)
+	}
+	part := time.Duration(float64(200*time.Second) / p.Capacity())
+	spec.Jitter = true
+	spec.Phases = []plan.Phase{
+		{Kind: plan.Hold, Rate: 0.7 * p.Capacity(), For: part},
+		{Kind: plan.Spike, Rate: 2.5 * p.Capacity(), For: part},
+		{Kind: plan.Hold, Rate: 0.4 * p.Capacity(), For: part},
+	}
+	load, err := plan.New(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := load.Count(); n < 300 || n > 1000 {
+		t.Fatalf("%d arrivals: want 300 to 1000, so that the case says something and stays quick", n)
+	}
+	inVirtual := inVirtualWorld(t, p, load)
+	if inVirtual.Total.Good == 0 || inVirtual.Total.Good == inVirtual.Total.Planned {
+		t.Errorf("good: %d of %d; want some and not all, or the case says little", inVirtual.Total.Good, inVirtual.Total.Planned)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		inLive := inLiveWorld(t, p, load)
+		if diff := cmp.Diff(inVirtual, inLive); diff != "" {
+			t.Errorf("records differ (-virtual +live):\n%s", diff)
+		}
+	})
+}
+
+// records are everything that a Series knows.
+type records struct {
+	Total    record.Tally
+	ByEnding []record.Counts
+	Steps    []stepRecords
+}
+
+type stepRecords struct {
+	Info                                 record.StepInfo
+	Total                                record.Tally
+	ByClass                              []record.Tally
+	Response, Service, Reject, Late, Lag record.Quantiles
+	ByPlanned                            []record.Counts
+	Seconds                              []record.Quantiles
+}
+
+func recordsOf(s *record.Series) records {
+	r := records{Total: s.Total(), ByEnding: s.ByEnding()}
+	for _, step := range s.Steps() {
+		r.Steps = append(r.Steps, stepRecords{
+			Info: step.Info, Total: step.Total, ByClass: step.ByClass,
+			Response: step.Response, Service: step.Service, Reject: step.Reject, Late: step.Late, Lag: step.Lag,
+			ByPlanned: step.ByPlanned, Seconds: step.Seconds,
+		})
+	}
+	return r
+}
+
+func newRecords(p *profiles.Profile) (*record.Series, *record.Recorder) {
+	series := record.NewSeries(classNames(p))
+	return series, record.NewRecorder(record.RecorderOptions{
+		Classes:    classNames(p),
+		MaxLatency: longestTimeout(p) + p.ClientOptions().Grace,
+		Sink:       func(d *record.Delta) { series.Add(d); d.Release() },
+	})
+}
+
+func inVirtualWorld(t *testing.T, p *profiles.Profile, load *plan.Plan) records {
+	t.Helper()
+	series, recorder := newRecords(p)
+	spec, err := p.Server()
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := virtual.New(virtual.Options{Server: spec, Client: p.ClientOptions(), Recorder: recorder})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Run(context.Background(), 0, load); err != nil {
+		t.Fatal(err)
+	}
+	return recordsOf(series)
+}
+
+func inLiveWorld(t *testing.T, p *profiles.Profile, load *plan.Plan) records {
+	t.Helper()
+	config, err := serverConfig(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, err := serve.New(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wire := newMemoryListener()
+	ctx, cancel := context.WithCancel(context.Background())
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(ctx, wire, 0) }()
+
+	series, recorder := newRecords(p)
+	target, err := live.ParseTarget("http://memory.localhost:80/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := live.New(live.Options{
+		Target: target, Client: p.ClientOptions(), Recorder: recorder, Knee: true, Coarse: true,
+		HTTP: live.HTTP{Dial: wire.dial},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Run(context.Background(), 0, load); err != nil {
+		t.Error(err)
+	}
+	if err := d.Close(); err != nil {
+		t.Error(err)
+	}
+	cancel()
+	if err := <-served; err != nil {
+		t.Error(err)
+	}
+	return recordsOf(series)
+}
+
+// A memoryListener hands out connections that never leave the process.
+type memoryListener struct {
+	conns chan net.Conn
+	done  chan struct{}
+	once  sync.Once
+}
+
+func newMemoryListener() *memoryListener {
+	return &memoryListener{conns: make(chan net.Conn), done: make(chan struct{})}
+}
+
+func (l *memoryListener) dial(ctx context.Context, _, _ string) (net.Conn, error) {
+	near, far := net.Pipe()
+	select {
+	case l.conns <- far:
+		return near, nil
+	case <-l.done:
+		return nil, errors.New("connection refused")
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func (l *memoryListener) Accept() (net.Conn, error) {
+	select {
+	case c := <-l.conns:
+		return c, nil
+	case <-l.done:
+		return nil, fmt.Errorf("memory listener: %w", net.ErrClosed)
+	}
+}
+
+func (l *memoryListener) Close() error {
+	l.once.Do(func() { close(l.done) })
+	return nil
+}
+
+func (l *memoryListener) Addr() net.Addr { return &net.UnixAddr{Name: "memory", Net: "unix"} }
