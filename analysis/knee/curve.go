@@ -23,8 +23,25 @@ type level struct {
 	growing              bool
 }
 
-// shortfall is the share of the intended load that must have been offered.
-const shortfall = 0.98
+// steady is goodput without the scatter of random arrivals: below the knee the
+// ratio is what the server determines, past it the goodput.
+func (l level) steady() float64 {
+	if l.ratio >= 0.9 {
+		return l.ratio * l.load
+	}
+	return l.goodput
+}
+
+// short reports whether less than 98 % of the intended load was offered. Where
+// the number of requests is known, three standard deviations of random arrivals
+// are no shortfall.
+func short(p Point) bool {
+	least := 0.98 * p.Intended
+	if p.Sent > 0 {
+		least *= 1 - 3/math.Sqrt(float64(p.Sent))
+	}
+	return p.Offered < least
+}
 
 func newCurve(points []Point, o Options) *curve {
 	c := &curve{opt: o}
@@ -55,7 +72,7 @@ func (c *curve) merge(points []Point) []level {
 		if !usable(p) {
 			continue
 		}
-		if p.Limited || p.Intended > 0 && p.Offered < shortfall*p.Intended {
+		if p.Limited || short(p) {
 			c.limited = true
 			continue
 		}
@@ -66,8 +83,8 @@ func (c *curve) merge(points []Point) []level {
 		groups[key] = append(groups[key], p)
 	}
 	levels := make([]level, 0, len(groups))
-	for _, g := range groups {
-		levels = append(levels, join(g))
+	for load, g := range groups {
+		levels = append(levels, join(load, g))
 	}
 	slices.SortFunc(levels, func(a, b level) int {
 		switch {
@@ -86,13 +103,13 @@ func usable(p Point) bool {
 	return p.Offered > 0 && !math.IsInf(p.Offered, 0) && p.Goodput >= 0 && !math.IsInf(p.Goodput, 0)
 }
 
-// join takes medians over the trials of one load. The load grew when it grew in
-// most of them.
-func join(g []Point) level {
-	var load, goodput, ratio []float64
+// join takes medians over the trials of one load, which is the intended one
+// where that is known, because random arrivals scatter around it. The load grew
+// when it grew in most of them.
+func join(load float64, g []Point) level {
+	var goodput, ratio []float64
 	grew := 0
 	for _, p := range g {
-		load = append(load, p.Offered)
 		goodput = append(goodput, p.Goodput)
 		if p.Sent > 0 {
 			ratio = append(ratio, float64(p.Good)/float64(p.Sent))
@@ -104,7 +121,7 @@ func join(g []Point) level {
 		}
 	}
 	return level{
-		load: stat.Median(load), goodput: stat.Median(goodput), ratio: stat.Median(ratio),
+		load: load, goodput: stat.Median(goodput), ratio: stat.Median(ratio),
 		growing: 2*grew > len(g),
 	}
 }
@@ -181,7 +198,7 @@ func (c *curve) scatter() float64 {
 			continue
 		}
 		w := math.Log(b.load/m.load) / math.Log(b.load/a.load)
-		off := math.Log(m.goodput) - w*math.Log(a.goodput) - (1-w)*math.Log(b.goodput)
+		off := math.Log(m.steady()) - w*math.Log(a.steady()) - (1-w)*math.Log(b.steady())
 		d = append(d, math.Abs(off)/math.Sqrt(1+w*w+(1-w)*(1-w)))
 	}
 	if len(d) < 5 {

@@ -58,6 +58,10 @@ type estimate struct {
 	soft  bool
 }
 
+// soft is the share of the slope below the knee that goodput keeps past it
+// when it bends over instead of breaking.
+const soft = 0.6
+
 // value locates the knee between the ends of b.
 func (c *curve) value(b bracket) estimate {
 	l, u := c.levels[b.low], c.levels[b.high]
@@ -68,8 +72,12 @@ func (c *curve) value(b bracket) estimate {
 		e.knee = (e.floor + u.load) / 2
 		return e
 	}
-	a, slope := line(c.past(b.high))
-	if slope > 0.6*c.baseline {
+	a, slope := line(c.past(b.high, 10*c.noise))
+	if slope > soft*c.baseline && c.noise > 0.01 {
+		// A few noisy levels side by side have any slope.
+		a, slope = line(c.past(b.high, 1))
+	}
+	if slope > soft*c.baseline {
 		e.soft = true
 		share := (l.ratio - c.threshold()) / (l.ratio - u.ratio)
 		e.knee = (1 - c.opt.Eps) * (l.load + share*(u.load-l.load))
@@ -81,13 +89,13 @@ func (c *curve) value(b bracket) estimate {
 }
 
 // past returns the levels that the line is fitted to: the first three bad ones
-// from i on, or as many more as the noise takes, but none beyond twice the load
-// of i.
-func (c *curve) past(i int) []level {
+// from i on, and as many more as lie within span of the load of i, a share of
+// it, but none beyond twice that load.
+func (c *curve) past(i int, span float64) []level {
 	u := c.levels[i].load
 	n := i
 	for n < len(c.levels) && c.levels[n].load <= 2*u && !c.good(c.levels[n]) {
-		if n-i >= 3 && c.levels[n].load > u*(1+10*c.noise) {
+		if n-i >= 3 && c.levels[n].load > u*(1+span) {
 			break
 		}
 		n++

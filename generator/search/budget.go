@@ -73,24 +73,40 @@ func (s *Search) enough(n, rate float64) time.Duration {
 }
 
 // trial is one of ordinary length at this rate: share of the unit, or up to
-// three times that for 200 requests.
-func (s *Search) trial(rate, share float64) Trial {
+// three times that for as many requests as are wanted.
+func (s *Search) trial(rate, share, requests float64) Trial {
 	measure := time.Duration(share * float64(s.unit))
-	measure = max(measure, min(3*measure, s.enough(200, rate)))
+	measure = max(measure, min(3*measure, s.enough(requests, rate)))
 	return Trial{Rate: rate, Settle: s.settle(), Measure: measure.Round(time.Millisecond)}
 }
 
 // cost is the time that a trial takes with draining: at least until the last
-// answer cannot come any more, and as long as the server took at this load or a
-// lower one.
+// answer cannot come any more, and longer where the server took longer before.
+// What piles up in a server that refuses nothing is proportional to the
+// overload and to the time that it lasts.
 func (s *Search) cost(t Trial) time.Duration {
-	drain := s.opt.Timeout + s.opt.Grace
+	length, least := t.Settle+t.Measure, s.opt.Timeout+s.opt.Grace
+	drain := least
+	most := 0.0 // highest load after which the server was idle at once
 	for i := range s.log {
-		if e := &s.log[i]; e.trial.Rate <= t.Rate {
-			drain = max(drain, e.seen.Elapsed-e.trial.Settle-e.trial.Measure)
+		if e := &s.log[i]; e.drained() <= least {
+			most = max(most, e.trial.Rate)
 		}
 	}
-	return t.Settle + t.Measure + drain
+	for i := range s.log {
+		e := &s.log[i]
+		if d := e.drained(); d > least && t.Rate >= e.trial.Rate && e.trial.Rate > most {
+			share := (t.Rate - most) / (e.trial.Rate - most) * float64(length) / float64(e.trial.Settle+e.trial.Measure)
+			drain = max(drain, time.Duration(min(share*float64(d), float64(math.MaxInt64/4))))
+		}
+	}
+	return length + drain
+}
+
+// drained is the time that the server took to drain after the trial; 0: not
+// known.
+func (e *entry) drained() time.Duration {
+	return max(0, e.seen.Elapsed-e.trial.Settle-e.trial.Measure)
 }
 
 // fits reports whether the trial ends within the budget when reserve is kept.

@@ -19,10 +19,10 @@ func (s *Search) coarse() (Trial, bool) {
 		if !s.allowed(rate) {
 			continue
 		}
-		return s.afford(s.trial(rate, 0.8), "the budget ran out before the loads around the guess were tried")
+		return s.afford(s.trial(rate, 0.8, 100), "the budget ran out before the loads around the guess were tried")
 	}
 	if rate, ok := s.beyond(); ok {
-		return s.afford(s.trial(rate, 0.8), "the budget ran out before a bracket was found")
+		return s.afford(s.trial(rate, 0.8, 100), "the budget ran out before a bracket was found")
 	}
 	s.move(Refine)
 	return Trial{}, false
@@ -68,7 +68,7 @@ func (s *Search) beyond() (float64, bool) {
 		}
 		return s.clamp(s.opt.Guess), len(s.log) < 12
 	}
-	low, _ := bracket(levels)
+	low, high := bracket(levels)
 	top := levels[len(levels)-1]
 	if !top.isBad() {
 		step := s.ratio()
@@ -85,6 +85,11 @@ func (s *Search) beyond() (float64, bool) {
 		next := s.clamp(min(bottom.rate/s.ratio(), max(bottom.goodput, bottom.rate/8)))
 		// A server that answers nothing at a thousandth of the guess is down.
 		return next, next < bottom.rate && next > s.opt.Guess/1024 && s.allowed(next)
+	}
+	if low == 0 && high == 1 {
+		// The baseline takes a load that is well below the knee.
+		next := s.clamp(levels[0].rate / 2)
+		return next, next < levels[0].rate
 	}
 	return 0, false
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"knee/analysis/knee"
 	"knee/analysis/stat"
 )
 
@@ -12,7 +13,7 @@ type entry struct {
 	trial Trial
 	seen  Observation
 	long  bool // ran longer, to see past bursts and hidden backlogs
-	stale bool // taken for warm-up
+	stale bool // taken for warm-up, or shown up by a longer trial
 }
 
 // ratio is goodput over offered load.
@@ -39,11 +40,30 @@ func (e *entry) good(baseline, eps float64) bool {
 	return e.ratio() >= least
 }
 
+// goodput is the good requests per second at the rate of the trial. Below the
+// knee it is the ratio that is known well, since the number of arrivals
+// scatters; past it, it is the number of good ones.
+func (e *entry) goodput(good bool) float64 {
+	if good {
+		return e.ratio() * e.trial.Rate
+	}
+	return e.seen.Goodput
+}
+
+// point is the trial as the analysis takes it.
+func (e *entry) point() knee.Point {
+	return knee.Point{
+		Offered: e.seen.Offered, Goodput: e.seen.Goodput, Intended: e.trial.Rate, P99: e.seen.P99,
+		Sent: e.seen.Sent, Good: e.seen.Good, Growing: e.seen.Growing, Limited: e.seen.Limited,
+	}
+}
+
 // level is what the trials of one load say so far.
 type level struct {
 	rate      float64
 	good, bad int     // trials
 	goodput   float64 // median
+	ratio     float64 // median
 	long      bool    // only the long trials count
 }
 
@@ -65,19 +85,20 @@ func (s *Search) levels() []level {
 	for i, rate := range rates {
 		l := level{rate: rate}
 		l.long = slices.ContainsFunc(trials[rate], func(e *entry) bool { return e.long })
-		var goodput []float64
+		var goodput, ratio []float64
 		for _, e := range trials[rate] {
 			if l.long && !e.long {
 				continue
 			}
-			goodput = append(goodput, e.seen.Goodput)
-			if e.good(base, s.opt.Eps) {
+			good := e.good(base, s.opt.Eps)
+			if good {
 				l.good++
 			} else {
 				l.bad++
 			}
+			goodput, ratio = append(goodput, e.goodput(good)), append(ratio, e.ratio())
 		}
-		l.goodput = stat.Median(goodput)
+		l.goodput, l.ratio = stat.Median(goodput), stat.Median(ratio)
 		levels[i] = l
 	}
 	return levels
@@ -217,6 +238,18 @@ func (s *Search) forget(rate float64) bool {
 		s.note("the first trials were worse than later ones at the same or higher loads: they were taken for warm-up and left out")
 	}
 	return any
+}
+
+// distrust drops the short good trials of loads from low on, which a long trial
+// nearby has shown to be too short.
+func (s *Search) distrust(low float64) {
+	base := baseline(s.byRate())
+	for i := range s.log {
+		if e := &s.log[i]; !e.long && e.trial.Rate > low && e.good(base, s.opt.Eps) {
+			e.stale = true
+		}
+	}
+	s.note("short trials looked better than long ones: a burst or a queue hides the overload for a while")
 }
 
 // note adds a remark once.

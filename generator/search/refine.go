@@ -49,40 +49,63 @@ func (s *Search) nextRefine() (t Trial, long, ok bool) {
 		s.note("trials kept contradicting each other: the refinement was given up")
 		return Trial{}, false, false
 	}
+	s.exposed()
 	levels := s.levels()
 	if rate, ok := s.contradiction(levels); ok {
-		if l, _ := at(levels, rate); l.long {
-			return s.longer(rate), true, true
-		}
-		return s.trial(rate, 1), false, true
+		l, _ := at(levels, rate)
+		return s.again(rate, l.long)
 	}
 	low, high := bracket(levels)
 	if low < 0 || high < 0 {
 		return Trial{}, false, false
 	}
 	l, u := levels[low], levels[high]
-	if u.rate > l.rate*(1+s.opt.Width)*(1+1e-9) {
-		rate := s.between(levels, l, u)
-		if l.long || u.long {
-			return s.longer(rate), true, true
-		}
-		return s.trial(rate, 1), false, true
-	}
-	// Both ends, the less sure first.
-	if !l.sure() || !u.sure() {
-		end := l
-		if l.sure() || !u.sure() && u.good+u.bad < l.good+l.bad {
-			end = u
-		}
-		if end.long {
-			return s.longer(end.rate), true, true
-		}
-		return s.trial(end.rate, 1), false, true
-	}
-	if !l.long && s.hidden(levels, l, u) {
-		return s.longer(l.rate), true, true
+	switch {
+	case u.rate > l.rate*(1+s.opt.Width)*(1+1e-9):
+		return s.again(s.between(levels, l, u), l.long || u.long)
+	case !u.sure() && u.long:
+		return s.again(u.rate, true)
+	case !l.long && s.hidden(levels, l, u):
+		return s.again(l.rate, true)
+	case !l.sure() && (u.sure() || l.good+l.bad <= u.good+u.bad):
+		return s.again(l.rate, l.long)
+	case !u.sure():
+		return s.again(u.rate, u.long)
 	}
 	return Trial{}, false, false
+}
+
+// again is a refining trial of either kind.
+func (s *Search) again(rate float64, long bool) (Trial, bool, bool) {
+	if long {
+		return s.longer(rate), true, true
+	}
+	return s.trial(rate, 1, 200), false, true
+}
+
+// exposed distrusts the short trials around a load that was good in a short
+// trial and bad in a long one, down to where they cannot have lived on a burst:
+// what the server keeps up past the knee, or a little below for one that does
+// not keep up anything.
+func (s *Search) exposed() {
+	levels := s.levels()
+	low, high := bracket(levels)
+	if low < 0 || high < 0 || levels[low].long || !levels[high].long {
+		return
+	}
+	u := levels[high]
+	if u.bad < 2 && u.ratio > 0.9*(1-s.opt.Eps) {
+		return // it may be an accident
+	}
+	from := u.rate / (1 + 3*s.opt.Width)
+	for _, x := range levels[high:] {
+		if x.rate <= 2.5*u.rate && x.goodput > from && x.goodput < u.rate {
+			from = x.goodput
+		}
+	}
+	if levels[low].rate > from {
+		s.distrust(from)
+	}
 }
 
 // contradiction returns a load whose trials are tied, or one of a bad load and
@@ -159,7 +182,7 @@ func (s *Search) hidden(levels []level, l, u level) bool {
 // longer is a trial of which the first half is not judged, four times as long
 // as an ordinary one if the budget allows.
 func (s *Search) longer(rate float64) Trial {
-	t := s.trial(rate, 1)
+	t := s.trial(rate, 1, 200)
 	total := 4 * (t.Settle + t.Measure)
 	left := s.opt.Budget - s.spent - s.reserve() - s.cost(Trial{})
 	total = max(t.Settle+t.Measure, min(total, left))
@@ -172,7 +195,7 @@ func (s *Search) reserve() time.Duration {
 	if s.opt.MaxX <= 1 {
 		return 0
 	}
-	each := s.cost(s.trial(max(1, s.opt.Guess), 0.8))
+	each := s.cost(s.trial(max(1, s.opt.Guess), 0.8, 200))
 	return min(6*each, s.opt.Budget*35/100)
 }
 

@@ -2,6 +2,7 @@ package search
 
 import (
 	"fmt"
+	"math"
 	"slices"
 )
 
@@ -14,37 +15,86 @@ const retentionPasses = 2
 // MaxX itself and comes before them all.
 var multiples = []float64{3, 1.5, 5, 2, 7}
 
-// retention offers the loads past the knee in random order, each once and then
-// again. Those beyond a first collapse are left for the end, once and
-// ascending: a server that is down already may take long to come back.
+// retention offers the loads past the knee in random order, each once, those
+// that contradict others again, and then all again. Loads beyond a first
+// collapse are left for the end, once and ascending: a server that is down
+// already may take long to come back.
 func (s *Search) retention() (Trial, bool) {
-	for s.queue != nil || s.passes < retentionPasses {
-		if s.queue == nil {
-			s.queue = s.pass()
-			s.passes++
+	for {
+		rate, ok := s.nextRetention()
+		if !ok {
+			break
 		}
-		s.postpone()
-		for len(s.queue) > 0 {
-			rate := s.queue[0]
-			s.queue = s.queue[1:]
-			if !s.allowed(rate) {
-				continue
-			}
-			t := s.trial(rate, 0.8)
-			if !s.fits(t, 0) {
-				s.finish("the budget is used up")
-				return Trial{}, false
-			}
-			return t, true
+		if !s.allowed(rate) {
+			continue
 		}
-		s.queue = nil
+		t := s.trial(rate, 0.8, 200)
+		if !s.fits(t, 0) {
+			s.finish("the budget is used up")
+			return Trial{}, false
+		}
+		return t, true
 	}
-	if c := s.ceiling(); c > 0 {
+	switch c := s.ceiling(); {
+	case c > 0:
 		s.finish(fmt.Sprintf("the generator could not offer %.6g per second", c))
-	} else {
+	case s.left:
+		s.finish("the budget did not suffice for all loads past the knee")
+	default:
 		s.finish("the bracket is settled, and the loads past it were offered")
 	}
 	return Trial{}, false
+}
+
+// nextRetention returns the next load to offer.
+func (s *Search) nextRetention() (float64, bool) {
+	for len(s.queue) == 0 {
+		if s.passes > 0 {
+			if rate, ok := s.doubtful(); ok {
+				return rate, true
+			}
+		}
+		if s.passes == retentionPasses {
+			return 0, false
+		}
+		s.queue = s.pass()
+		s.passes++
+	}
+	s.postpone()
+	rate := s.queue[0]
+	s.queue = s.queue[1:]
+	return rate, true
+}
+
+// doubtful returns a load that seems to keep less than it should: a higher one
+// keeps more, or its own trials disagree. Three trials settle it.
+func (s *Search) doubtful() (float64, bool) {
+	levels := s.levels()
+	_, high := bracket(levels)
+	if high < 0 {
+		return 0, false
+	}
+	most := 0.0
+	for i := len(levels) - 1; i >= high; i-- {
+		l := levels[i]
+		if n := l.good + l.bad; n < 3 && (l.goodput < 0.9*most || n == 2 && s.disagree(l.rate)) && s.allowed(l.rate) {
+			return l.rate, true
+		}
+		most = max(most, l.goodput)
+	}
+	return 0, false
+}
+
+// disagree reports whether the goodput of a load differs by more than a tenth
+// between its trials.
+func (s *Search) disagree(rate float64) bool {
+	least, most := math.Inf(1), 0.0
+	for i := range s.log {
+		if e := &s.log[i]; e.trial.Rate == rate && !e.seen.Limited && !e.stale {
+			least, most = min(least, e.seen.Goodput), max(most, e.seen.Goodput)
+		}
+	}
+	return least < 0.9*most
 }
 
 // pass returns the loads of a pass in the order in which they are offered: as
@@ -65,16 +115,17 @@ func (s *Search) pass() []float64 {
 	loads = slices.DeleteFunc(loads, func(rate float64) bool {
 		return rate <= u*(1+1e-9) || s.passes > 0 && s.collapsed(levels, rate)
 	})
-	n, cost := 0, s.spent
-	for n < len(loads) {
-		if cost += s.cost(s.trial(loads[n], 0.8)); cost > s.opt.Budget {
-			break
+	room := s.opt.Budget - s.spent
+	fit := loads[:0]
+	for _, rate := range loads {
+		if c := s.cost(s.trial(rate, 0.8, 200)); c <= room {
+			fit, room = append(fit, rate), room-c
+		} else if s.passes == 0 {
+			s.left = true
 		}
-		n++
 	}
-	loads = loads[:n]
-	s.rng.Shuffle(n, func(i, j int) { loads[i], loads[j] = loads[j], loads[i] })
-	return loads
+	s.rng.Shuffle(len(fit), func(i, j int) { fit[i], fit[j] = fit[j], fit[i] })
+	return fit
 }
 
 // postpone moves the loads beyond a collapse to the end of the queue,

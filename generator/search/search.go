@@ -107,6 +107,7 @@ type Search struct {
 	guided    int       // bisections that the goodput past the bracket has guided
 	queue     []float64 // loads that the present pass has still to offer
 	passes    int       // of retention
+	left      bool      // retention had to leave loads out
 	ends      [2]end    // certify: lower and upper
 	certified bool
 	why       string
@@ -234,14 +235,9 @@ func (s *Search) Points() []knee.Point {
 	points := make([]knee.Point, 0, len(s.log))
 	levels := s.levels()
 	for i := range s.log {
-		e := &s.log[i]
-		if e.stale || s.superseded(e, levels) {
-			continue
+		if e := &s.log[i]; !e.stale && !s.superseded(e, levels) {
+			points = append(points, e.point())
 		}
-		points = append(points, knee.Point{
-			Offered: e.seen.Offered, Goodput: e.seen.Goodput, Intended: e.trial.Rate, P99: e.seen.P99,
-			Sent: e.seen.Sent, Good: e.seen.Good, Growing: e.seen.Growing, Limited: e.seen.Limited,
-		})
 	}
 	return points
 }
