@@ -128,10 +128,19 @@ func collapseCause(r *analysis.Result, loads []load) string {
 			c = sum(c, l.counts)
 		}
 	}
+	// A request that is still unanswered when its caller stops listening is one
+	// that a queue holds for longer yet: the same cause as a late answer.
+	late := "served late"
+	if c.Timeout > 0 {
+		late = fmt.Sprintf("served late (%s%% within the callers' grace, %s%% still unanswered after it)",
+			percent(c.Late, c.Planned), percent(c.Timeout, c.Planned))
+	}
+	if c.Late == 0 && c.Timeout > 0 {
+		late = "not answered before their callers stopped listening"
+	}
 	most := cause{}
 	for _, next := range []cause{
-		{"served late", c.Late},
-		{"timed out", c.Timeout},
+		{late, c.Late + c.Timeout},
 		{"rejected", c.Rejected},
 		{"failed", c.Failed},
 		{"withheld by the clients", c.Withheld},

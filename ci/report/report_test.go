@@ -130,13 +130,15 @@ func TestJSONIsStable(t *testing.T) {
 
 func TestCollapseSaysWhy(t *testing.T) {
 	for want, c := range map[string]analysis.Counts{
-		"served late":             {Good: 1, Late: 60, Timeout: 30},
-		"timed out":               {Good: 1, Late: 30, Timeout: 60},
+		"served late": {Good: 1, Late: 60},
+		"served late (66.0% within the callers' grace, 33.0% still unanswered after it)": {Good: 1, Late: 66, Timeout: 33},
+		"not answered before their callers stopped listening":                            {Good: 1, Timeout: 60},
 		"rejected":                {Good: 1, Rejected: 60, Timeout: 30},
 		"failed":                  {Good: 1, Failed: 60, Timeout: 30},
 		"withheld by the clients": {Good: 1, Withheld: 60, Timeout: 30},
 	} {
 		r := collapseResult()
+		c.Planned = c.Good + c.Late + c.Rejected + c.Timeout + c.Failed + c.Withheld
 		r.Steps = []analysis.Step{step(500, analysis.Counts{Failed: 1000}), step(2000, c)}
 		if got := collapseCause(r, loadsOf(r)); !strings.HasSuffix(got, " were "+want) {
 			t.Errorf("cause is %q, want %q", got, want)
