@@ -136,6 +136,9 @@ func TestLateShell(t *testing.T) {
 	if effects[1].Kind != Cancel {
 		t.Errorf("effects %v: want the wait that ended at 350ms second, after the arrival of 250ms", effects)
 	}
+	if want := (record.Ending{Kind: record.Timeout, Planned: due[0], Sent: due[0], Done: due[0] + 300*ms}); h.ending != want {
+		t.Errorf("ending %+v, want %+v", h.ending, want)
+	}
 	if h.InFlight() != 3 || h.Open() != 3 {
 		t.Errorf("%d in flight, %d open: want 3", h.InFlight(), h.Open())
 	}
@@ -186,6 +189,15 @@ func TestStop(t *testing.T) {
 		h.sent(h.Advance(time.Second), 0)
 		if total := h.total(time.Second); total.Planned != 2 || total.Timeout != 2 {
 			t.Errorf("%+v, want 2 planned, 2 timeouts", total)
+		}
+	})
+	t.Run("the next one is just due", func(t *testing.T) {
+		h := newHarness(t, Options{})
+		due := h.offer(0, 10, 500*ms)
+		h.Stop(due[0])
+		h.sent(h.Advance(due[0]), 1)
+		if h.Offering() {
+			t.Error("offering after the last arrival that was due")
 		}
 	})
 	t.Run("what is due comes", func(t *testing.T) {

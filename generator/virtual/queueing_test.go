@@ -38,12 +38,14 @@ func TestConstantOverload(t *testing.T) {
 			perSecond(1900, 2000, 2000, 2000, 2000, 1600),
 		},
 		{
-			"bound 200", []server.Link{link("queue_bound", "count: 200", workers, service)},
+			"bound 200",
+			[]server.Link{link("queue_bound", "count: 200", workers, service)},
 			record.Counts{Good: 60200, Rejected: 11800},
 			bounded(300),
 		},
 		{
-			"bound 500", []server.Link{link("queue_bound", "count: 500", workers, service)},
+			"bound 500",
+			[]server.Link{link("queue_bound", "count: 500", workers, service)},
 			record.Counts{Good: 60500, Rejected: 11500},
 			bounded(600),
 		},

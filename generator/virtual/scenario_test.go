@@ -34,24 +34,29 @@ func TestByHand(t *testing.T) {
 			// with what nobody waits for: its seventh answer comes at 725 ms, when
 			// the last original times out.
 			"no protection", func(*Options) {},
-			record.Counts{Good: 2, Late: 2, Timeout: 6}, 7, 725 * ms,
+			record.Counts{Good: 2, Late: 2, Timeout: 6},
+			7, 725 * ms,
 		},
 		{
 			"hang up", func(o *Options) { o.Client.Close = true },
-			record.Counts{Good: 2, Timeout: 8}, 6, 625 * ms,
+			record.Counts{Good: 2, Timeout: 8},
+			6, 625 * ms,
 		},
 		{
 			"deadline before the timeout", func(o *Options) { o.Client.Classes[0].Deadline = 150*ms - 1 },
-			record.Counts{Good: 1, Late: 3, Timeout: 6}, 7, 725 * ms,
+			record.Counts{Good: 1, Late: 3, Timeout: 6},
+			7, 725 * ms,
 		},
 		{
 			// One may wait: from the fourth on, every second one finds the place taken.
 			"bound", func(o *Options) { o.Server.Chain = []server.Link{bound} },
-			record.Counts{Good: 2, Late: 4, Rejected: 4}, 6, 625 * ms,
+			record.Counts{Good: 2, Late: 4, Rejected: 4},
+			6, 625 * ms,
 		},
 		{
 			"two in flight", func(o *Options) { o.Client.MaxInFlight = 2 },
-			record.Counts{Good: 2, Late: 4, Unsent: 4}, 6, 625 * ms,
+			record.Counts{Good: 2, Late: 4, Unsent: 4},
+			6, 625 * ms,
 		},
 		{
 			"transport fails before the server", func(o *Options) {
@@ -62,7 +67,8 @@ func TestByHand(t *testing.T) {
 					return Failure{Where: Sending, Answer: client.Answer{Result: client.Failed, Reason: "connect"}}
 				}
 			},
-			record.Counts{Good: 5, Failed: 5}, 5, 525 * ms,
+			record.Counts{Good: 5, Failed: 5},
+			5, 525 * ms,
 		},
 		{
 			"transport fails after the server", func(o *Options) {
@@ -73,7 +79,8 @@ func TestByHand(t *testing.T) {
 					return Failure{Where: Answering, Answer: client.Answer{Result: client.Failed, Reason: "reset"}}
 				}
 			},
-			record.Counts{Good: 1, Late: 2, Failed: 1, Timeout: 6}, 7, 725 * ms,
+			record.Counts{Good: 1, Late: 2, Failed: 1, Timeout: 6},
+			7, 725 * ms,
 		},
 		{
 			"transport does not send", func(o *Options) {
@@ -81,7 +88,8 @@ func TestByHand(t *testing.T) {
 					return Failure{Where: Sending, Answer: client.Answer{Result: client.NotSent, Reason: "ports"}}
 				}
 			},
-			record.Counts{Unsent: 10}, 0, 500 * ms,
+			record.Counts{Unsent: 10},
+			0, 500 * ms,
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -221,6 +229,22 @@ func TestIdlePlan(t *testing.T) {
 	steps := w.series.Steps()
 	if len(steps) != 2 || steps[1].Info.Start != 700*ms || steps[1].Info.Trial != 1 {
 		t.Errorf("steps %+v, want one for each plan", steps)
+	}
+}
+
+// While nothing comes the server works on: ten requests take it a second.
+func TestSettle(t *testing.T) {
+	w := newWorld(t, oneWorker())
+	p := newPlan(t, plan.Spec{
+		Classes: oneWorker().Client.Classes,
+		Work:    constant(100 * ms),
+		Phases:  []plan.Phase{{Kind: plan.Hold, Rate: 20, For: 500 * ms}, {Kind: plan.Hold, For: time.Second}},
+	})
+	if err := w.Run(t.Context(), 0, p); err != nil {
+		t.Fatal(err)
+	}
+	if served := w.Counts().Served; served != 10 || w.Now() != 1500*ms {
+		t.Errorf("served %d at %v, want 10 at 1.5s", served, w.Now())
 	}
 }
 
