@@ -121,6 +121,8 @@ func (e evidence) kind() string {
 	return EOF
 }
 
+// headKind names a failure within the head. net/http reads on only when it needs
+// more, so the end of the connection has been seen only if the head was cut off.
 func (e evidence) headKind() string {
 	switch {
 	case strings.Contains(e.err.Error(), "response headers exceeded"): // net/http has no value for it
@@ -129,10 +131,8 @@ func (e evidence) headKind() string {
 		return Malformed
 	case isReset(e.gone):
 		return Reset
-	case errors.Is(e.err, io.ErrUnexpectedEOF), errors.Is(e.err, io.EOF):
-		return ShortHead
 	}
-	return Malformed
+	return ShortHead
 }
 
 func (e evidence) bodyKind() string {

@@ -12,7 +12,7 @@ import (
 type HTTP struct {
 	Address        string        // host:port to connect to; default that of the target
 	ConnectTimeout time.Duration // for connecting, and again for the TLS handshake; default 10s
-	MaxDials       int           // connections being opened at once; default 256
+	MaxDials       int           // connections being opened at once; default 64
 	MaxHead        int64         // bytes of the head of an answer, informational ones included; default 64 KiB
 	NoKeepAlive    bool          // a connection for every attempt
 	TLS            *tls.Config   // of https; nil for the usual checks
@@ -34,7 +34,7 @@ func (h HTTP) withDefaults(t *Target) (HTTP, error) {
 		h.ConnectTimeout = 10 * time.Second
 	}
 	if h.MaxDials == 0 {
-		h.MaxDials = 256
+		h.MaxDials = 64
 	}
 	if h.MaxHead == 0 {
 		h.MaxHead = 64 << 10

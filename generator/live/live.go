@@ -154,14 +154,13 @@ func (d *Driver) Run(ctx context.Context, trial int, p *plan.Plan) error {
 	stop := ctx.Done()
 	var stopped error
 	for {
+		d.takeAnswers() // before the clock moves on: they were complete in the past
 		now = d.advanceClock()
 		if stopped == nil && ctx.Err() != nil {
 			stopped, stop = context.Cause(ctx), nil
 			d.population.Stop(now)
 			end, limit = now, now+d.patience
 		}
-		d.takeAnswers()
-		now = d.advanceClock()
 		d.carryOut(d.population.Advance(now))
 		if now >= limit {
 			d.carryOut(d.population.Abandon(now))

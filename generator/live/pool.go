@@ -136,25 +136,24 @@ func (p *pool) offer(c *conn) {
 	switch {
 	case p.closed:
 		_ = c.http.Close()
-	case p.serve(delivery{conn: c}):
+	case p.waiting.Len() > 0:
 		p.lend(c)
+		p.serve(delivery{conn: c})
 	default:
 		c.rested = true
 		p.idle = append(p.idle, c)
 	}
 }
 
-// serve gives d to the request that has waited longest and reports whether there
-// was one.
-func (p *pool) serve(d delivery) bool {
+// serve gives d to the request that has waited longest, if there is one.
+func (p *pool) serve(d delivery) {
 	first := p.waiting.Front()
 	if first == nil {
-		return false
+		return
 	}
 	w := p.waiting.Remove(first).(*waiter)
 	w.place = nil
 	w.ready <- d
-	return true
 }
 
 // openMore begins to open as many connections as requests wait for, within the bound.
