@@ -113,20 +113,6 @@ func (s *Server) carry(now time.Duration) {
 	s.timer.Reset(next - now)
 }
 
-// identify counts c, whose head was read, as what it is, and draws its work when
-// it did not say how much.
-func (s *Server) identify(c *call) {
-	c.stranger = false
-	if c.req.Work == 0 {
-		c.req.Work = s.cfg.Core.Service
-		if s.cfg.Work != nil {
-			c.req.Work = s.cfg.Work.Draw(s.draw)
-		}
-	}
-	s.tally.arrive(c)
-	s.tally.badHeaders += uint64(c.facts.bad)
-}
-
 // stranger fills in what is assumed of a caller that has not said anything yet.
 func (s *Server) stranger(c *call, now time.Duration) {
 	c.stranger = true

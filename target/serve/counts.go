@@ -1,6 +1,10 @@
 package serve
 
-import "time"
+import (
+	"time"
+
+	"knee/target/server"
+)
 
 // Counts is what a server says about itself: totals since it started (a reset
 // does not touch them) and its present state.
@@ -51,3 +55,11 @@ func (s *Server) Counts() Counts {
 }
 
 func millis(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+
+// Core returns the totals that the core keeps.
+func (n Counts) Core() server.Counts {
+	return server.Counts{
+		Arrived: n.Arrived, Served: n.Served, Degraded: n.Degraded, Failed: n.Failed,
+		Refused: n.Refused, Dropped: n.Dropped, Resets: n.Resets,
+	}
+}

@@ -12,6 +12,10 @@ import (
 // facts are what the head of a request has said so far. A value that cannot be
 // read is ignored, as if the header were absent, and counted in bad.
 type facts struct {
+	arrived     time.Duration // instant at which the request arrived
+	class       int
+	client      uint32
+	work        time.Duration // 0: not given
 	timeout     wire.Timeout
 	tenant      string
 	criticality protection.Criticality
@@ -43,16 +47,16 @@ func (s *Server) header(c *call, name, value string) {
 	ok := true
 	switch name {
 	case headerClass:
-		c.req.Class, ok = s.class[value] // an unknown one counts as the first
+		c.facts.class, ok = s.class[value] // an unknown one counts as the first
 	case headerClient:
 		n, err := strconv.ParseUint(value, 10, 32)
 		if ok = err == nil; ok {
-			c.req.Client = uint32(n)
+			c.facts.client = uint32(n)
 		}
 	case headerWork:
 		n, err := strconv.ParseUint(value, 10, 63)
 		if ok = err == nil && n <= uint64(longestWork); ok {
-			c.req.Work = max(1, time.Duration(n))
+			c.facts.work = max(1, time.Duration(n))
 		}
 	case headerTimeout:
 		ok = c.facts.timeout.Own(value)
@@ -78,22 +82,37 @@ func (s *Server) header(c *call, name, value string) {
 	}
 }
 
-// complete fills in c's request once its head, which arrived at the instant
-// given, was read: what it does not say is as its class has it.
-func (s *Server) complete(c *call, arrived time.Duration) {
-	class := &s.cfg.Classes[c.req.Class]
-	c.req.Tenant, c.req.Criticality, c.req.Cost = class.Tenant, class.Criticality, class.Cost
-	if c.facts.tenant != "" {
-		c.req.Tenant = c.facts.tenant
+// identify fills in c's request from its facts: what it did not say is as its
+// class has it, and how much work it is, is drawn. The lock is held, since the
+// core may know the request already.
+func (s *Server) identify(c *call) {
+	f, r := &c.facts, &c.req
+	class := &s.cfg.Classes[f.class]
+	r.Class, r.Client = f.class, f.client
+	r.Tenant, r.Criticality, r.Cost, r.Work = class.Tenant, class.Criticality, class.Cost, f.work
+	if f.tenant != "" {
+		r.Tenant = f.tenant
 	}
-	if c.facts.judged {
-		c.req.Criticality = c.facts.criticality
+	if f.judged {
+		r.Criticality = f.criticality
 	}
-	if c.facts.cost > 0 {
-		c.req.Cost = c.facts.cost
+	if f.cost > 0 {
+		r.Cost = f.cost
 	}
-	c.req.Arrived, c.req.Deadline = arrived, protection.Never
-	if left := c.facts.timeout.Left(); left < protection.Never-arrived {
-		c.req.Deadline = arrived + left
+	if r.Work == 0 {
+		r.Work = s.cfg.Core.Service
+		if s.cfg.Work != nil {
+			r.Work = s.cfg.Work.Draw(s.draw)
+		}
 	}
+	if !c.stranger {
+		r.Arrived = f.arrived
+	}
+	r.Deadline = protection.Never
+	if left := f.timeout.Left(); left < protection.Never-r.Arrived {
+		r.Deadline = r.Arrived + left
+	}
+	c.stranger = false
+	s.tally.arrive(c)
+	s.tally.badHeaders += uint64(f.bad)
 }

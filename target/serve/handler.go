@@ -32,15 +32,14 @@ const okBody = "ok\n"
 // net/http itself reads up to 256 KB of a body that was refused unread, to keep
 // the connection.
 func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
-	arrived := s.now()
 	c := s.take()
 	defer s.give(c)
+	c.facts.arrived = s.now()
 	for _, h := range headersRead {
 		if v := r.Header[h.canonical]; len(v) > 0 {
 			s.header(c, h.lower, v[0])
 		}
 	}
-	s.complete(c, arrived)
 	if s.cfg.ShedAt == Late && !s.prepareHTTP(r) {
 		http.Error(w, "the body cannot be read", http.StatusBadRequest)
 		return

@@ -168,16 +168,12 @@ func (k *connection) next() bool {
 		c = k.s.take()
 	}
 	defer k.s.give(c)
-	arrived := k.s.now()
-	if c.stranger {
-		arrived = c.req.Arrived
-	}
+	c.facts.arrived = k.s.now()
 	var h head
 	if err := k.s.readHead(k.br, &h, c); err != nil {
 		k.malformed(c, err)
 		return false
 	}
-	k.s.complete(c, arrived)
 	if !c.stranger && !k.s.admit(c) {
 		return k.refuse(c, &h)
 	}

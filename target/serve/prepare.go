@@ -22,10 +22,10 @@ var signingKey = []byte("knee reference server")
 var Sample = sample()
 
 func sample() []byte {
-	var o order
+	var o purchase
 	o.ID, o.Customer, o.Note = "8c2f1f0e-5d5b-4a51-9a57-2d9f5a3c7b10", "customer-000042", strings.Repeat("leave it with the neighbour. ", 4)
 	for i := range 8 {
-		o.Lines = append(o.Lines, orderLine{SKU: fmt.Sprintf("SKU-%05d", i*7919), Count: i + 1, Price: 9.99 + float64(i)})
+		o.Lines = append(o.Lines, purchaseLine{SKU: fmt.Sprintf("SKU-%05d", i*7919), Count: i + 1, Price: 9.99 + float64(i)})
 	}
 	body, err := json.Marshal(o)
 	if err != nil {
@@ -34,15 +34,15 @@ func sample() []byte {
 	return body
 }
 
-// order is what a body is decoded into; unknown fields are skipped.
-type order struct {
-	ID       string      `json:"id"`
-	Customer string      `json:"customer"`
-	Note     string      `json:"note"`
-	Lines    []orderLine `json:"lines"`
+// purchase is what a body is decoded into; unknown fields are skipped.
+type purchase struct {
+	ID       string         `json:"id"`
+	Customer string         `json:"customer"`
+	Note     string         `json:"note"`
+	Lines    []purchaseLine `json:"lines"`
 }
 
-type orderLine struct {
+type purchaseLine struct {
 	SKU   string  `json:"sku"`
 	Count int     `json:"count"`
 	Price float64 `json:"price"`
@@ -66,7 +66,7 @@ func (s *Server) prepare(body []byte, signature string) {
 	if len(body) == 0 {
 		body = Sample
 	}
-	var o order
+	var o purchase
 	ok := json.Unmarshal(body, &o) == nil
 	sum := mac(body)
 	if signature != "" {
