@@ -198,9 +198,17 @@ func (p *Profile) PlanSpec(capacity float64) (plan.Spec, error) {
 	if err != nil {
 		return plan.Spec{}, err
 	}
+	if p.Target != nil {
+		dist, err := p.Work()
+		if err != nil {
+			return plan.Spec{}, err
+		}
+		spec.Work = dist
+	}
 	return spec, spec.Validate()
 }
 
+// planSpec is PlanSpec without the work.
 func (p *Profile) planSpec(capacity float64) (plan.Spec, error) {
 	phases, err := p.Phases(capacity)
 	if err != nil {
@@ -215,13 +223,6 @@ func (p *Profile) planSpec(capacity float64) (plan.Spec, error) {
 	}
 	if p.Load.Arrivals == "poisson" {
 		spec.Arrivals = plan.Poisson
-	}
-	if p.Target != nil {
-		dist, err := p.Work()
-		if err != nil {
-			return plan.Spec{}, err
-		}
-		spec.Work = dist
 	}
 	return spec, nil
 }

@@ -69,12 +69,28 @@ func (d *decoder) faultIn(n *yaml.Node, into int, what, want string) {
 }
 
 // fieldFault adds a fault of the shape "FIELD is VALUE: want …", unless the
-// field has one already.
+// field, or what it stands in, has one already.
 func (d *decoder) fieldFault(path, is, want string) {
-	if !d.bad[path] {
-		d.bad[path] = true
-		d.faultAt(path, subject(path)+" is "+is, "want "+want)
+	for at := path; ; at = parent(at) {
+		if d.bad[at] {
+			return
+		}
+		if at == "" {
+			break
+		}
 	}
+	d.bad[path] = true
+	d.faultAt(path, subject(path)+" is "+is, "want "+want)
+}
+
+// badWithin reports whether a field of the mapping at path was faulted.
+func (d *decoder) badWithin(path string) bool {
+	for at := range d.bad {
+		if strings.HasPrefix(at, path+".") {
+			return true
+		}
+	}
+	return false
 }
 
 // missing adds the fault of a field that a mapping must have, unless a
@@ -83,6 +99,7 @@ func (d *decoder) missing(path, name, want string) {
 	if !d.bad[path] && !d.typo[path] {
 		d.faultAt(path, subject(path)+" has no "+name, "want "+want)
 	}
+	d.bad[join(path, name)] = true
 }
 
 // A defaulter sets the defaults of a value before a profile is decoded into it.

@@ -144,7 +144,8 @@ func (d *decoder) unknownKind(kind *yaml.Node, c catalogue) {
 }
 
 // knobFaults adds what the constructor of the plug-in at path said, each at
-// the line of its knob.
+// the line of its knob. It leaves out knobs that the profile does not give
+// while another knob is faulty: they may be missed only because of that.
 func (d *decoder) knobFaults(path string, err error) {
 	if err == nil {
 		return
@@ -153,7 +154,11 @@ func (d *decoder) knobFaults(path string, err error) {
 	if len(knobs) == 0 {
 		d.faultAt(path, path, err.Error())
 	}
+	faulty := d.badWithin(path)
 	for _, k := range knobs {
+		if faulty && !d.has(join(path, k.Knob)) {
+			continue
+		}
 		d.fieldFault(join(path, k.Knob), k.Is, k.Want)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"strconv"
 
 	"knee/ci/verdict"
+	"knee/generator/plan"
 	"knee/target/work"
 )
 
@@ -30,6 +31,7 @@ type Profile struct {
 func (p *Profile) setDefaults() {
 	p.Seed = 1
 	p.Client.setDefaults()
+	p.Load.setDefaults()
 }
 
 // A Target is the built-in server.
@@ -76,6 +78,9 @@ type Client struct {
 	Behaviours  []Behaviour `yaml:"behaviours,omitempty" doc:"what clients do with their attempts, in order"`
 	Classes     []Class     `yaml:"classes,omitempty" doc:"kinds of request; default: one class named default"`
 }
+
+// maxClients bounds Client.Clients: each has state of its own.
+const maxClients = 1_000_000
 
 // timeoutActions are the values of Client.OnTimeout.
 var timeoutActions = []string{"listen", "close"}
@@ -141,6 +146,16 @@ var (
 )
 
 func (w *Workload) setDefaults() { w.Arrivals = "poisson" }
+
+// Kinds of a phase.
+const (
+	hold  = string(plan.Hold)
+	ramp  = string(plan.Ramp)
+	sweep = string(plan.Sweep)
+	spike = string(plan.Spike)
+)
+
+var phaseKinds = []string{hold, ramp, sweep, spike}
 
 // A Phase is one stretch of the load. Which fields it has depends on its kind.
 type Phase struct {

@@ -11,6 +11,7 @@ import (
 
 	"knee/generator/plan"
 	"knee/target/fault"
+	"knee/target/protection"
 	"knee/target/work"
 )
 
@@ -40,7 +41,11 @@ func (d *decoder) takeUnbuilt() {
 		if isNull(value) || value.Kind != yaml.ScalarNode && len(value.Content) == 0 {
 			continue
 		}
-		d.faultIn(key, 0, name+" are not built yet", "want a profile without them")
+		if name == "topology" {
+			d.faultIn(key, 0, name+" is not built yet", "want a profile without it")
+		} else {
+			d.faultIn(key, 0, name+" are not built yet", "want a profile without them")
+		}
 		if name == "faults" {
 			d.checkFaultKinds(value)
 		}
@@ -72,7 +77,7 @@ func (d *decoder) complete(p *Profile) {
 		}
 	}
 	for i := range p.Load.Phases {
-		if ph := &p.Load.Phases[i]; ph.Kind == string(plan.Sweep) {
+		if ph := &p.Load.Phases[i]; ph.Kind == sweep {
 			if !d.has(index("load.phases", i) + ".ratio") {
 				ph.Ratio = defaultRatio
 			}
@@ -124,8 +129,13 @@ func (d *decoder) build(p *Profile) {
 		if link.Kind == "" {
 			continue // faulted when it was decoded
 		}
-		_, err := p.newProtection(i)
-		d.knobFaults(index("target.protections", i), err)
+		path := index("target.protections", i)
+		built, err := p.newProtection(i)
+		d.knobFaults(path, err)
+		if k, ok := built.(protection.Knower); ok && k.Needs() != "" && p.Target.ShedAt == "accept" {
+			d.faultAt(path, fmt.Sprintf("%s: %s needs to know %s, which nobody does at shed_at: accept, before a byte is read", path, link.Kind, k.Needs()),
+				"want shed_at: headers, handler or late")
+		}
 	}
 	for i, b := range p.Client.Behaviours {
 		if b.Kind == "" {
@@ -148,14 +158,14 @@ func (d *decoder) validateClient(p *Profile) {
 	if c.Timeout != 0 && c.Grace == 0 && c.OnTimeout == "listen" {
 		d.fieldFault("client.grace", "0s", "a duration above 0 with on_timeout: listen, or on_timeout: close")
 	}
-	if c.Clients < 1 || c.Clients > 1_000_000 {
-		d.fieldFault("client.clients", fmt.Sprint(c.Clients), "a number from 1 to 1000000")
+	if c.Clients < 1 || c.Clients > maxClients {
+		d.fieldFault("client.clients", fmt.Sprint(c.Clients), fmt.Sprintf("a number from 1 to %d", maxClients))
 	}
 	first := map[string]int{}
 	for i, k := range c.Classes {
 		d.validateClass(index("client.classes", i), k)
 		if before, taken := first[k.Name]; taken && k.Name != "" {
-			d.faultAt(index("client.classes", i)+".name", fmt.Sprintf("client.classes.%d.name is %s, the name of client.classes.%d too", i, quote(k.Name), before), "want each name once")
+			d.fieldFault(index("client.classes", i)+".name", fmt.Sprintf("%s, the name of client.classes.%d too", quote(k.Name), before), "each name once")
 			continue
 		}
 		first[k.Name] = i
@@ -219,13 +229,12 @@ func (d *decoder) validateLoad(p *Profile, o Overrides) {
 // validatePhase checks that ph has what its kind needs; the plan checks the rest.
 func (d *decoder) validatePhase(p *Profile, i int, ph Phase) bool {
 	path := index("load.phases", i)
-	need, ok := phaseFields[plan.PhaseKind(ph.Kind)]
+	need, ok := phaseFields[ph.Kind]
 	if !ok {
-		known := []string{"hold", "ramp", "sweep", "spike"}
 		if !d.has(path + ".kind") {
-			d.missing(path, "kind", "one of "+strings.Join(known, ", "))
+			d.missing(path, "kind", "one of "+strings.Join(phaseKinds, ", "))
 		} else {
-			d.oneOf(path+".kind", ph.Kind, known)
+			d.oneOf(path+".kind", ph.Kind, phaseKinds)
 		}
 		return false
 	}
@@ -237,12 +246,12 @@ func (d *decoder) validatePhase(p *Profile, i int, ph Phase) bool {
 		}
 	}
 	for _, name := range []string{"ratio", "hold", "passes", "for", "rate", "from", "to"} {
-		if d.has(path+"."+name) && !slices.Contains(need, name) && !slices.Contains(phaseOptions[plan.PhaseKind(ph.Kind)], name) {
-			d.faultIn(d.keys[path+"."+name], 0, fmt.Sprintf("%s.%s: a %s has no %s", path, name, ph.Kind, name), "want "+strings.Join(append(slices.Clone(need), phaseOptions[plan.PhaseKind(ph.Kind)]...), ", "))
+		if d.has(path+"."+name) && !slices.Contains(need, name) && !slices.Contains(phaseOptions[ph.Kind], name) {
+			d.faultIn(d.keys[path+"."+name], 0, fmt.Sprintf("%s.%s: a %s has no %s", path, name, ph.Kind, name), "want "+strings.Join(append(slices.Clone(need), phaseOptions[ph.Kind]...), ", "))
 			whole = false
 		}
 	}
-	if ph.Kind == string(plan.Ramp) && ph.From == nil && i > 0 && p.Load.Phases[i-1].Kind == string(plan.Sweep) {
+	if ph.Kind == ramp && ph.From == nil && i > 0 && p.Load.Phases[i-1].Kind == sweep {
 		d.missing(path, "from", "it after a sweep, whose loads are shuffled")
 		whole = false
 	}
@@ -252,15 +261,15 @@ func (d *decoder) validatePhase(p *Profile, i int, ph Phase) bool {
 // phaseFields are what a phase of each kind must have, phaseOptions what it
 // may have beside that.
 var (
-	phaseFields = map[plan.PhaseKind][]string{
-		plan.Hold:  {"rate", "for"},
-		plan.Ramp:  {"to", "for"},
-		plan.Spike: {"rate", "for"},
-		plan.Sweep: {"from", "to", "hold"},
+	phaseFields = map[string][]string{
+		hold:  {"rate", "for"},
+		ramp:  {"to", "for"},
+		spike: {"rate", "for"},
+		sweep: {"from", "to", "hold"},
 	}
-	phaseOptions = map[plan.PhaseKind][]string{
-		plan.Ramp:  {"from"},
-		plan.Sweep: {"ratio", "passes"},
+	phaseOptions = map[string][]string{
+		ramp:  {"from"},
+		sweep: {"ratio", "passes"},
 	}
 )
 
@@ -291,18 +300,14 @@ func (d *decoder) validatePlan(p *Profile, capacity float64) {
 	if err == nil {
 		err = spec.Validate()
 	}
-	if err == nil {
-		return
-	}
-	faults := plan.FieldErrors(err)
-	if len(faults) == 0 {
-		d.faultAt("load", "load: "+err.Error(), "want a load that can be planned")
-	}
-	for _, f := range faults {
+	for _, f := range plan.FieldErrors(err) {
 		path := planFieldRE.ReplaceAllString(f.Field, ".$1")
-		if strings.HasPrefix(path, "phases") {
+		switch {
+		case strings.HasPrefix(path, "phases"):
 			path = "load." + path
-		} else {
+		case strings.HasSuffix(path, ".timeout"), strings.HasSuffix(path, ".deadline"):
+			continue // follow from fields of the client, which were checked
+		default:
 			path = "client." + path
 		}
 		is := f.Is

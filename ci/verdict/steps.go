@@ -26,7 +26,10 @@ func (c Check) count(r *analysis.Result) finding {
 	doubt := ""
 	for _, s := range steps {
 		k := c.countsOf(s)
-		if !s.Valid && !own {
+		if !measured(s) {
+			continue
+		}
+		if !supports(s) && !own {
 			doubt = invalid(s)
 			continue
 		}
@@ -167,10 +170,15 @@ func (c Check) worse(f, g finding) bool {
 	return f.high > g.high
 }
 
+// measured reports whether a step belongs to what the run measures.
+func measured(s analysis.Step) bool { return s.Phase != "settle" && s.Phase != "drain" }
+
 // steady reports whether a step holds one load that a check can speak of.
-func steady(s analysis.Step) bool {
-	return s.IntendedRPS > 0 && s.Phase != "ramp" && s.Phase != "settle" && s.Phase != "drain"
-}
+func steady(s analysis.Step) bool { return measured(s) && s.IntendedRPS > 0 && s.Phase != "ramp" }
+
+// supports reports whether a step can be judged. One without arrivals can: it
+// has no samples, and that is not the generator's fault.
+func supports(s analysis.Step) bool { return s.Valid || s.Counts.Planned == 0 }
 
 // at returns the steps at the load of the check, or why there are none.
 func (c Check) at(r *analysis.Result) (steps []analysis.Step, why string) {
@@ -208,7 +216,7 @@ func distance(a, b float64) float64 { return max(a-b, b-a) }
 // honest returns the steps that support a claim, and why others do not.
 func honest(steps []analysis.Step) (valid []analysis.Step, why string) {
 	for _, s := range steps {
-		if s.Valid {
+		if supports(s) {
 			valid = append(valid, s)
 		} else {
 			why = invalid(s)

@@ -1,0 +1,229 @@
+package profiles
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"go.yaml.in/yaml/v4"
+	"pgregory.net/rapid"
+)
+
+// anyProfile draws the text of a valid profile.
+func anyProfile(t *rapid.T) string {
+	pick := func(label string, of ...string) string { return rapid.SampledFrom(of).Draw(t, label) }
+	text := rapid.StringMatching(`[ -~äé漢]{1,20}`)
+	quoted := func(label string) string {
+		b, _ := json.Marshal(text.Draw(t, label))
+		return string(b)
+	}
+	var b strings.Builder
+	p := func(format string, args ...any) { fmt.Fprintf(&b, format, args...) }
+	p("name: %s\ndoc: %s\nseed: %d\n", quoted("name"), quoted("doc"), rapid.Uint64().Draw(t, "seed"))
+	p("target:\n  workers: %d\n", rapid.IntRange(1, 50).Draw(t, "workers"))
+	p("  service: {%s}\n", pick("service", "mean: 1.5ms", "kind: bimodal, mean: 20ms, slow_share: 0.25", "kind: lognormal, cv: 1.5, cpu: true", "kind: pareto, alpha: 3"))
+	p("  order: {kind: %s}\n", pick("order", "fifo", "lifo"))
+	p("  protections: [%s]\n", strings.Join(rapid.SliceOfN(rapid.SampledFrom([]string{
+		"{kind: none}", "{kind: queue_bound, wait: 50ms, cost: 1.5}", "{kind: deadline, slack: 1ms}", "{kind: limit, limit: 7}",
+		"{kind: rate, rate: 0.1}", "{kind: test_needy, wait: 1h1ns, share: 1e-9, whole: 255, on: true, name: '007', rate: 2.5/m, levels: [3, -1]}",
+	}), 0, 3).Draw(t, "protections"), ", "))
+	p("  shed_at: %s\n  reject_cost: %v\n", pick("shed_at", "headers", "handler", "late"), rapid.Float64Range(0, 1).Draw(t, "reject_cost"))
+	p("client: {timeout: %s, deadline: 2s, on_timeout: %s, max_in_flight: %s, classes: [", pick("timeout", "1s", "1.25s", "999999ns"), pick("on_timeout", "listen", "close"), pick("max", "auto", "17"))
+	for i := range rapid.IntRange(0, 3).Draw(t, "classes") {
+		p("{name: c%d, weight: %v, tenant: %s, timeout: 3ms}, ", i, rapid.Float64Range(0.1, 1e6).Draw(t, "weight"), quoted("tenant"))
+	}
+	p("]}\nload:\n  phases:\n    - {kind: sweep, from: %vx, to: 9x, hold: 1s}\n", rapid.Float64Range(0.2, 3).Draw(t, "from"))
+	p("    - {kind: hold, rate: %v/m, for: %s}\n    - {kind: ramp, to: 7.5, for: 2s}\n", rapid.Float64Range(6, 600).Draw(t, "rate"), pick("for", "1m", "100h", "1ms"))
+	p("checks: [%s]\n", pick("check", "plateau >= 90%", "knee>=0.9x, failed == 0 at 2.5x", "good.p99.9 < 1m30s at 60/m", ""))
+	return b.String()
+}
+
+// TestRoundTrip: what is resolved reads back as the same profile.
+func TestRoundTrip(t *testing.T) {
+	check := func(t interface {
+		Helper()
+		Errorf(string, ...any)
+		Fatalf(string, ...any)
+	}, p *Profile,
+	) {
+		t.Helper()
+		again, err := load(string(p.YAML()), Overrides{})
+		if err != nil {
+			t.Fatalf("the resolved profile is refused:\n%v\n%s", err, p.YAML())
+		}
+		if diff := cmp.Diff(p, again); diff != "" {
+			t.Errorf("(-want +got):\n%s\n%s", diff, p.YAML())
+		}
+		if p.SHA256() != again.SHA256() || len(p.SHA256()) != 64 {
+			t.Errorf("hashes differ: %s, %s", p.SHA256(), again.SHA256())
+		}
+	}
+	for _, name := range embeddedNames() {
+		p, err := Load(name, Overrides{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		check(t, p)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		text := anyProfile(t)
+		p, err := load(text, Overrides{})
+		if err != nil {
+			t.Fatalf("%v\n%s", err, text)
+		}
+		check(t, p)
+	})
+}
+
+func TestHashIgnoresComments(t *testing.T) {
+	a := mustLoad(t, small, Overrides{})
+	b := mustLoad(t, "# a comment\nload: {phases: [{for: 10s, rate: 0.70x, kind: hold}]}\ntarget: {workers: 10}\n", Overrides{})
+	if a.SHA256() != b.SHA256() {
+		t.Error("profiles that mean the same have different hashes")
+	}
+	if a.SHA256() == mustLoad(t, small, Overrides{Set: []string{"target.workers=11"}}).SHA256() {
+		t.Error("profiles that differ have the same hash")
+	}
+}
+
+// compileSchema compiles what Schema returns.
+func compileSchema(t *testing.T) *jsonschema.Schema {
+	t.Helper()
+	text, err := Schema()
+	if err != nil {
+		t.Fatal(err)
+	}
+	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource("profile.json", document); err != nil {
+		t.Fatal(err)
+	}
+	schema, err := c.Compile("profile.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return schema
+}
+
+// asJSON turns YAML into what a JSON Schema validator takes.
+func asJSON(text []byte) (any, error) {
+	var v any
+	if err := yaml.Load(text, &v); err != nil {
+		return nil, err
+	}
+	b, err := json.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	return jsonschema.UnmarshalJSON(bytes.NewReader(b))
+}
+
+// TestSchema: every profile that loads fits the schema, as written and as
+// resolved, and what an editor should underline does not fit.
+func TestSchema(t *testing.T) {
+	schema := compileSchema(t)
+	fits := func(text []byte) error {
+		v, err := asJSON(text)
+		if err != nil {
+			return err
+		}
+		return schema.Validate(v)
+	}
+	for _, name := range embeddedNames() {
+		text, err := embedded.ReadFile(name + ".yaml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := Load(name, Overrides{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, text := range [][]byte{text, p.YAML()} {
+			if err := fits(text); err != nil {
+				t.Errorf("%s: %v\n%s", name, err, text)
+			}
+		}
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		if err := fits([]byte(anyProfile(t))); err != nil {
+			t.Error(err)
+		}
+	})
+	const ok = "load: {phases: [{kind: hold, rate: 10, for: 1s}]}\n"
+	if err := fits([]byte(ok)); err != nil {
+		t.Fatal(err)
+	}
+	for _, wrong := range []string{
+		"{}", "load: {}", "load: {phases: []}", "load: {phases: [{kind: wave}]}", "load: {phases: [{kind: hold, rate: 10}]}",
+		"load: {phases: [{kind: hold, rate: 10, for: 5}]}", "load: {phases: [{kind: hold, rate: -1, for: 5s}]}",
+		"load: {phases: [{kind: hold, rate: 10y, for: 5s}]}",
+		ok + "nmae: x", ok + "seed: -1", ok + "client: {timeout: 1d}", ok + "client: {on_timeout: hang}", ok + "client: {max_in_flight: 0}",
+		ok + "client: {classes: [{weight: 1}]}", ok + "client: {behaviours: [{kind: retry}]}",
+		ok + "target: {workers: 0}", ok + "target: {shed_at: here}", ok + "target: {order: {kind: zebra}}",
+		ok + "target: {service: {kind: zebra}}", ok + "target: {protections: [{kind: limit, limti: 5}]}",
+		ok + "target: {protections: [{limit: 5}]}", ok + "target: {protections: [{kind: queue_bound, wait: 5}]}",
+		ok + "checks: [5]", ok + "faults: [{kind: pause}]",
+	} {
+		if fits([]byte(wrong)) == nil {
+			t.Errorf("the schema takes %q", wrong)
+		}
+		if _, err := load(wrong, Overrides{}); err == nil {
+			t.Errorf("the loader takes %q", wrong)
+		}
+	}
+}
+
+// FuzzLoad: no text makes the loader panic, hang, or return a profile that
+// cannot be resolved and built. Faults have places.
+func FuzzLoad(f *testing.F) {
+	for _, name := range embeddedNames() {
+		text, err := embedded.ReadFile(name + ".yaml")
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(text)
+	}
+	f.Add([]byte("a: &a [*a]\n"))
+	f.Add([]byte("load: {phases: [{kind: sweep, from: 0.1, to: 1e6, ratio: 1.001, hold: 1000h, passes: 100000}]}\n"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		p, err := load(string(text), Overrides{Capacity: 100})
+		if err != nil {
+			faults, ok := err.(Faults)
+			if !ok || len(faults) == 0 {
+				t.Fatalf("got %T %v, want Faults", err, err)
+			}
+			for _, f := range faults {
+				if f.What == "" || strings.ContainsAny(f.Error(), "\n\r") {
+					t.Errorf("fault %+v", f)
+				}
+			}
+			return
+		}
+		again, err := load(string(p.YAML()), Overrides{Capacity: 100})
+		if err != nil {
+			t.Fatalf("resolved: %v\n%s", err, p.YAML())
+		}
+		if diff := cmp.Diff(p, again); diff != "" {
+			t.Errorf("resolved (-want +got):\n%s", diff)
+		}
+		capacity := p.Capacity()
+		if capacity == 0 {
+			capacity = 100
+		}
+		if _, err := p.PlanSpec(capacity); err != nil {
+			t.Error(err)
+		}
+		if p.Target != nil {
+			if _, err := p.Server(); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
