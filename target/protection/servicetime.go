@@ -12,7 +12,10 @@ const (
 	// not outlive it for long.
 	windowAge     = time.Second
 	windowSamples = 50
-	// The first estimate is made sooner: until then there is only what was declared.
+	// Until the first window closes there is only what was declared, so estimates
+	// are made of what has come in of it: after this many samples, and again
+	// whenever their number has doubled. The first few alone would mislead for a
+	// whole window, since short requests are the first to end.
 	firstSamples = 20
 
 	binBits = 5 // 32 bins for each doubling: an estimate is at most 1/32 too high
@@ -24,7 +27,7 @@ const (
 type serviceTime struct {
 	quantile float64 // 0: the mean
 	estimate time.Duration
-	learned  bool // estimate comes from samples
+	early    uint64 // samples at which the first window is looked at next; 0: it has closed
 
 	opened time.Duration // when the present window began
 	n      uint64
@@ -34,7 +37,7 @@ type serviceTime struct {
 }
 
 func newServiceTime(quantile float64, declared time.Duration) *serviceTime {
-	return &serviceTime{quantile: quantile, estimate: declared}
+	return &serviceTime{quantile: quantile, estimate: declared, early: firstSamples}
 }
 
 // add takes the service time of a request that was served at now.
@@ -44,16 +47,16 @@ func (s *serviceTime) add(now, served time.Duration) {
 	s.sum += float64(served)
 	s.max = max(s.max, served)
 	s.count[binOf(served)]++
-	switch {
-	case !s.learned && s.n >= firstSamples:
-	case s.n >= windowSamples && now-s.opened >= windowAge:
-	default:
+	if s.n >= windowSamples && now-s.opened >= windowAge {
+		s.estimate, s.early = s.ofWindow(), 0
+		s.opened, s.n, s.sum, s.max = now, 0, 0, 0
+		clear(s.count[:])
 		return
 	}
-	s.learned = true
-	s.estimate = s.ofWindow()
-	s.opened, s.n, s.sum, s.max = now, 0, 0, 0
-	clear(s.count[:])
+	if s.n == s.early {
+		s.estimate = s.ofWindow()
+		s.early *= 2
+	}
 }
 
 func (s *serviceTime) ofWindow() time.Duration {

@@ -8,6 +8,18 @@ import (
 	"pgregory.net/rapid"
 )
 
+func TestWindowsForget(t *testing.T) {
+	s := newServiceTime(0.95, time.Second)
+	for _, served := range []time.Duration{time.Second, 10 * time.Millisecond} {
+		for range 100 {
+			s.add(s.opened+windowAge, served)
+		}
+		if s.estimate != served {
+			t.Errorf("after a hundred of %v the estimate is %v", served, s.estimate)
+		}
+	}
+}
+
 func TestBins(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d := time.Duration(rapid.Int64Min(0).Draw(t, "duration"))
