@@ -19,7 +19,8 @@ func (p *Population) Answer(now time.Duration, a *Attempt, answer Answer) []Effe
 		panic("client: answer to an attempt that is over")
 	}
 	p.leave(a)
-	e := record.Ending{Sent: a.Sent, Done: now, Reason: answer.Reason}
+	e := &p.ending
+	*e = record.Ending{Sent: a.Sent, Done: now, Reason: answer.Reason}
 	switch {
 	case answer.Result == NotSent:
 		p.recorder.Unsend(a.Arrival.Step, a.Arrival.Class, a.Arrival.At, a.Planned, a.Sent, a.Number == 1)
@@ -35,7 +36,7 @@ func (p *Population) Answer(now time.Duration, a *Attempt, answer Answer) []Effe
 	default:
 		e.Kind = record.Late
 	}
-	p.end(&a.Arrival, e)
+	p.end(&a.Arrival)
 	p.attempts.give(a)
 	return nil
 }

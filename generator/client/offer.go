@@ -18,7 +18,7 @@ type offer struct {
 	trial  int           // of the run
 	start  time.Duration // of the plan, on the run's clock
 	until  time.Duration // last instant at which an arrival may come
-	next   plan.Arrival  // At is Never when none is left
+	next   plan.Arrival  // by its step in the run; At is Never when none is left
 }
 
 // Offer begins to offer p, shifted to start; its steps belong to trial. Their
@@ -58,19 +58,20 @@ func (p *Population) Stop(now time.Duration) {
 // pull fetches the arrival that comes next.
 func (p *Population) pull() {
 	o := &p.offer
-	next, ok := o.cursor.Next()
-	switch {
-	case !ok:
-		o.next.At = protection.Never
+	var ok bool
+	o.next, ok = o.cursor.Next()
+	o.next.Step += o.base
+	if ok && o.next.At <= o.until {
+		return
+	}
+	o.next.At = protection.Never
+	if !ok {
 		p.begin(len(o.steps))
-	case next.At > o.until:
-		o.next.At = protection.Never
-	default:
-		o.next = next
 	}
 }
 
-// begin tells the recorder of the steps before n that it does not know yet.
+// begin tells the recorder of the steps of the plan before n that it does not
+// know yet.
 func (p *Population) begin(n int) {
 	o := &p.offer
 	for ; o.begun < n; o.begun++ {

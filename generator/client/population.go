@@ -35,7 +35,7 @@ type Population struct {
 	timers   timers
 	attempts attempts
 	effects  []Effect // of the last Advance or Abandon
-	ending   record.Ending
+	ending   record.Ending // the last one; filled in place, as copying it would cost as much as the rest of an answer
 
 	open     int
 	inFlight int
@@ -167,9 +167,8 @@ func (p *Population) advance(now time.Duration, unsent string) {
 // says why not. An arrival that is not sent ends at its own instant.
 func (p *Population) arrive(now time.Duration, unsent string) {
 	o := &p.offer
-	p.begin(o.next.Step + 1)
+	p.begin(o.next.Step - o.base + 1)
 	at, kind := o.next.At, &p.classes[o.next.Class]
-	o.next.Step += o.base
 	p.recorder.Planned(o.next.Step, o.next.Class, at)
 	p.open++
 
@@ -182,7 +181,8 @@ func (p *Population) arrive(now time.Duration, unsent string) {
 		unsent = InFlight
 	}
 	if unsent != "" {
-		p.end(&o.next, record.Ending{Kind: record.Unsent, Reason: unsent, Done: at})
+		p.ending = record.Ending{Kind: record.Unsent, Reason: unsent, Done: at}
+		p.end(&o.next)
 		p.pull()
 		return
 	}
@@ -207,7 +207,8 @@ func (p *Population) send(a *Attempt, q *waiting) {
 // cancel gives a up at done and ends its original.
 func (p *Population) cancel(a *Attempt, kind record.Kind, done time.Duration) {
 	p.leave(a)
-	p.end(&a.Arrival, record.Ending{Kind: kind, Sent: a.Sent, Done: done})
+	p.ending = record.Ending{Kind: kind, Sent: a.Sent, Done: done}
+	p.end(&a.Arrival)
 	p.effects = append(p.effects, Effect{Kind: Cancel, Attempt: a})
 }
 
@@ -217,10 +218,10 @@ func (p *Population) leave(a *Attempt) {
 	p.inFlight--
 }
 
-// end books how an original ended.
-func (p *Population) end(original *plan.Arrival, e record.Ending) {
+// end books that original ended, and how, which is in p.ending but for what the
+// original itself says.
+func (p *Population) end(original *plan.Arrival) {
 	p.open--
-	p.ending = e
 	p.ending.Step, p.ending.Class, p.ending.Planned = original.Step, original.Class, original.At
 	p.recorder.End(&p.ending)
 }

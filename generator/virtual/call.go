@@ -15,7 +15,7 @@ type call struct {
 }
 
 // outcome returns what the caller learns from e.
-func (c *call) outcome(e server.Effect) client.Answer {
+func (c *call) outcome(e *server.Effect) client.Answer {
 	if c.failure.Where == Answering {
 		return c.failure.Answer
 	}

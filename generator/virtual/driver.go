@@ -196,7 +196,9 @@ func (d *Driver) send(a *client.Attempt) {
 
 // serve passes on what the server decided.
 func (d *Driver) serve() {
-	for _, e := range d.server.Effects() {
+	effects := d.server.Effects()
+	for i := range effects {
+		e := &effects[i]
 		c := e.R.Shell.(*call)
 		if c.attempt != nil {
 			d.answer(c.attempt, c.outcome(e))
