@@ -23,15 +23,6 @@ type level struct {
 	growing              bool
 }
 
-// steady is goodput without the scatter of random arrivals: below the knee the
-// ratio is what the server determines, past it the goodput.
-func (l level) steady() float64 {
-	if l.ratio >= 0.9 {
-		return l.ratio * l.load
-	}
-	return l.goodput
-}
-
 // short reports whether less than 98 % of the intended load was offered. Where
 // the number of requests is known, three standard deviations of random arrivals
 // are no shortfall.
@@ -83,8 +74,8 @@ func (c *curve) merge(points []Point) []level {
 		groups[key] = append(groups[key], p)
 	}
 	levels := make([]level, 0, len(groups))
-	for load, g := range groups {
-		levels = append(levels, join(load, g))
+	for _, g := range groups {
+		levels = append(levels, join(g))
 	}
 	slices.SortFunc(levels, func(a, b level) int {
 		switch {
@@ -103,14 +94,14 @@ func usable(p Point) bool {
 	return p.Offered > 0 && !math.IsInf(p.Offered, 0) && p.Goodput >= 0 && !math.IsInf(p.Goodput, 0)
 }
 
-// join takes medians over the trials of one load, which is the intended one
-// where that is known, because random arrivals scatter around it. The load grew
-// when it grew in most of them.
-func join(load float64, g []Point) level {
-	var goodput, ratio []float64
+// join takes medians over the trials of one load. It is the load that was
+// offered that counts, not the intended one: a server sees the arrivals that
+// came. The load grew when it grew in most of the trials.
+func join(g []Point) level {
+	var load, goodput, ratio []float64
 	grew := 0
 	for _, p := range g {
-		goodput = append(goodput, p.Goodput)
+		load, goodput = append(load, p.Offered), append(goodput, p.Goodput)
 		if p.Sent > 0 {
 			ratio = append(ratio, float64(p.Good)/float64(p.Sent))
 		} else {
@@ -121,7 +112,7 @@ func join(load float64, g []Point) level {
 		}
 	}
 	return level{
-		load: load, goodput: stat.Median(goodput), ratio: stat.Median(ratio),
+		load: stat.Median(load), goodput: stat.Median(goodput), ratio: stat.Median(ratio),
 		growing: 2*grew > len(g),
 	}
 }
@@ -172,7 +163,7 @@ func (c *curve) hint() (low, high float64) {
 // median.
 func (c *curve) saturation() float64 {
 	most := c.top()
-	if c.noise > 0.01 {
+	if c.noise > quiet {
 		most = 0
 		for _, g := range c.running() {
 			most = max(most, g)
@@ -198,7 +189,7 @@ func (c *curve) scatter() float64 {
 			continue
 		}
 		w := math.Log(b.load/m.load) / math.Log(b.load/a.load)
-		off := math.Log(m.steady()) - w*math.Log(a.steady()) - (1-w)*math.Log(b.steady())
+		off := math.Log(m.goodput) - w*math.Log(a.goodput) - (1-w)*math.Log(b.goodput)
 		d = append(d, math.Abs(off)/math.Sqrt(1+w*w+(1-w)*(1-w)))
 	}
 	if len(d) < 5 {

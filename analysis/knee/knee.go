@@ -154,7 +154,7 @@ func (c *curve) locate(r Result, b bracket) Result {
 	}
 	last := c.last()
 	switch {
-	case last.low > b.high:
+	case last.low > b.high && c.levels[last.low].load > c.near(u.load):
 		r.Verdict = Inversion
 		top := c.levels[last.low].load
 		r.Why += fmt.Sprintf(", and %.6g is good again", top)

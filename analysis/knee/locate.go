@@ -1,12 +1,19 @@
 package knee
 
+import (
+	"math"
+
+	"knee/analysis/stat"
+)
+
 // bracket is a good level and the bad one above it, as indices; high is -1
 // when there is none.
 type bracket struct{ low, high int }
 
-// first returns the lowest bracket. Bad levels that are within the noise of
-// being good and outnumbered by good ones above them are passed over, which is
-// what noisy reports.
+// first returns the lowest bracket. Bad levels are passed over when good ones
+// above outnumber them and they are within the noise of being good, or within
+// two bracket widths of a good one: loads that close differ by chance as much
+// as by their rates. That is what noisy reports.
 func (c *curve) first() (b bracket, noisy bool) {
 	low := c.warm
 	for low+1 < len(c.levels) && c.good(c.levels[low+1]) {
@@ -22,7 +29,7 @@ func (c *curve) first() (b bracket, noisy bool) {
 			if good++; good >= bad {
 				best = i
 			}
-		case c.marginal(l):
+		case c.marginal(l), c.goodNear(i):
 			bad++
 		default:
 			i = len(c.levels)
@@ -38,6 +45,22 @@ func (c *curve) first() (b bracket, noisy bool) {
 func (c *curve) marginal(l level) bool {
 	return !l.growing && l.ratio >= max(c.threshold()-3*c.noise, 0.8*c.baseline)
 }
+
+// goodNear reports whether a level above i, and hardly above it, is good.
+func (c *curve) goodNear(i int) bool {
+	for _, l := range c.levels[i+1:] {
+		if l.load > c.near(c.levels[i].load) {
+			return false
+		}
+		if c.good(l) {
+			return true
+		}
+	}
+	return false
+}
+
+// near is the load up to which levels are close to one at load.
+func (c *curve) near(load float64) float64 { return load * (1 + 2*c.opt.Width) }
 
 // last returns the bracket above which no level is good.
 func (c *curve) last() bracket {
@@ -72,8 +95,14 @@ func (c *curve) value(b bracket) estimate {
 		e.knee = (e.floor + u.load) / 2
 		return e
 	}
+	floor := e.floor
 	a, slope := line(c.past(b.high, 10*c.noise))
-	if slope > soft*c.baseline && c.noise > 0.01 {
+	if level, ok := c.flat(b.high); ok {
+		a, slope = level, 0
+		if c.noise > quiet {
+			floor *= 1 - 2*min(c.noise, 0.05)
+		}
+	} else if slope > soft*c.baseline && c.noise > quiet {
 		// A few noisy levels side by side have any slope.
 		a, slope = line(c.past(b.high, 1))
 	}
@@ -84,8 +113,35 @@ func (c *curve) value(b bracket) estimate {
 		e.floor = min(e.floor, e.knee)
 		return e
 	}
-	e.knee = max(e.floor, min(u.load, a/(c.baseline-slope)))
+	e.knee = max(floor, min(u.load, a/(c.baseline-slope)))
 	return e
+}
+
+// quiet is the noise below which single levels are taken at their word.
+const quiet = 0.01
+
+// flat returns the median goodput of the levels from i on when they are a
+// plateau: all of them then tell the knee, not only the first, where a burst
+// may still help. It takes five levels, three in four near the median, and a
+// slope that is neither sure nor, over all of them, more than a tenth.
+func (c *curve) flat(i int) (level float64, ok bool) {
+	var x, y []float64
+	for _, l := range c.levels[i:] {
+		x, y = append(x, l.load), append(y, l.goodput)
+	}
+	if len(x) < 5 {
+		return 0, false
+	}
+	level = stat.Median(y)
+	near := 0
+	for _, g := range y {
+		if math.Abs(g-level) <= 4*max(0.0025, min(c.noise, 0.08))*level {
+			near++
+		}
+	}
+	s := stat.TheilSen(x, y)
+	change := s.Value * (x[len(x)-1] - x[0])
+	return level, 4*near >= 3*len(x) && s.Low <= 0 && s.High >= 0 && math.Abs(change) < level/10
 }
 
 // past returns the levels that the line is fitted to: the first three bad ones

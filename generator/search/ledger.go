@@ -40,16 +40,6 @@ func (e *entry) good(baseline, eps float64) bool {
 	return e.ratio() >= least
 }
 
-// goodput is the good requests per second at the rate of the trial. Below the
-// knee it is the ratio that is known well, since the number of arrivals
-// scatters; past it, it is the number of good ones.
-func (e *entry) goodput(good bool) float64 {
-	if good {
-		return e.ratio() * e.trial.Rate
-	}
-	return e.seen.Goodput
-}
-
 // point is the trial as the analysis takes it.
 func (e *entry) point() knee.Point {
 	return knee.Point{
@@ -70,11 +60,8 @@ type level struct {
 func (l level) isGood() bool { return l.good > l.bad }
 func (l level) isBad() bool  { return l.bad > l.good }
 
-// sure reports whether the majority of three is settled.
-func (l level) sure() bool {
-	lead := l.good - l.bad
-	return lead >= 2 || lead <= -2 || lead != 0 && l.good+l.bad >= 3
-}
+// sure reports whether the majority of n, which is odd, is settled.
+func (l level) sure(n int) bool { return max(l.good, l.bad) > n/2 }
 
 // levels returns the loads tried, ascending, without those that could not be
 // offered. The long trials of a load supersede its short ones.
@@ -90,13 +77,12 @@ func (s *Search) levels() []level {
 			if l.long && !e.long {
 				continue
 			}
-			good := e.good(base, s.opt.Eps)
-			if good {
+			if e.good(base, s.opt.Eps) {
 				l.good++
 			} else {
 				l.bad++
 			}
-			goodput, ratio = append(goodput, e.goodput(good)), append(ratio, e.ratio())
+			goodput, ratio = append(goodput, e.seen.Goodput), append(ratio, e.ratio())
 		}
 		l.goodput, l.ratio = stat.Median(goodput), stat.Median(ratio)
 		levels[i] = l
@@ -165,21 +151,22 @@ func at(levels []level, rate float64) (level, bool) {
 }
 
 // superseded reports whether the trial is left out of the result because longer
-// ones say more: a short trial of the same load, or one just past a bracket
-// that only long trials could find, where a short one still shows what a burst
-// or a queue hides.
+// ones say more: a probe, a short trial of the same load, or one just past a
+// bracket that only long trials could find, where a short one still shows what
+// a burst or a queue hides.
 func (s *Search) superseded(e *entry, levels []level) bool {
 	if e.long || e.seen.Limited {
 		return false
+	}
+	if e.trial.Stage == Probe && s.stage != Probe && s.stage != Coarse {
+		return true
 	}
 	if l, ok := at(levels, e.trial.Rate); ok && l.long {
 		return true
 	}
 	low, high := bracket(levels)
-	if low < 0 || high < 0 || !levels[low].long {
-		return false
-	}
-	return e.trial.Rate > levels[low].rate && e.trial.Rate < 1.45*levels[high].rate && levels[high].long
+	return low >= 0 && high >= 0 && levels[high].long &&
+		e.trial.Rate > levels[low].rate && e.trial.Rate < 1.45*levels[high].rate
 }
 
 // ceiling is the lowest load that the generator could not offer, once it has
@@ -243,6 +230,7 @@ func (s *Search) forget(rate float64) bool {
 // distrust drops the short good trials of loads from low on, which a long trial
 // nearby has shown to be too short.
 func (s *Search) distrust(low float64) {
+	s.exposure = true
 	base := baseline(s.byRate())
 	for i := range s.log {
 		if e := &s.log[i]; !e.long && e.trial.Rate > low && e.good(base, s.opt.Eps) {

@@ -1,8 +1,10 @@
 package search
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 )
 
@@ -60,20 +62,41 @@ func (s *Search) nextRefine() (t Trial, long, ok bool) {
 		return Trial{}, false, false
 	}
 	l, u := levels[low], levels[high]
+	// A server that gives more past the bracket than the bad end asks for was
+	// perhaps only disturbed there.
+	votes := 3
+	if top := slices.MaxFunc(levels[high:], byGoodput); top.goodput > 1.1*u.rate {
+		votes = 5
+	}
+	width := s.opt.Width
+	if u.goodput < l.goodput/2 {
+		width /= 2 // past a cliff no goodput tells where in the bracket it is
+	}
 	switch {
-	case u.rate > l.rate*(1+s.opt.Width)*(1+1e-9):
+	case u.rate > l.rate*(1+width)*(1+1e-9):
 		return s.again(s.between(levels, l, u), l.long || u.long)
-	case !u.sure() && u.long:
+	case u.long && s.close(u) && !u.sure(3):
 		return s.again(u.rate, true)
 	case !l.long && s.hidden(levels, l, u):
 		return s.again(l.rate, true)
-	case !l.sure() && (u.sure() || l.good+l.bad <= u.good+u.bad):
+	case !s.settled(l, 3) && l.good+l.bad <= u.good+u.bad:
 		return s.again(l.rate, l.long)
-	case !u.sure():
+	case !s.settled(u, votes):
 		return s.again(u.rate, u.long)
+	case !s.settled(l, 3):
+		return s.again(l.rate, l.long)
 	}
 	return Trial{}, false, false
 }
+
+// settled reports whether the majority of n is settled. A long trial that is
+// not close settles its load alone: it stands for several.
+func (s *Search) settled(l level, n int) bool { return l.sure(n) || l.long && !s.close(l) }
+
+// close reports whether a load is about as good as a load must be.
+func (s *Search) close(l level) bool { return math.Abs(l.ratio-(1-s.opt.Eps)) < 0.03 }
+
+func byGoodput(a, b level) int { return cmp.Compare(a.goodput, b.goodput) }
 
 // again is a refining trial of either kind.
 func (s *Search) again(rate float64, long bool) (Trial, bool, bool) {
@@ -90,11 +113,11 @@ func (s *Search) again(rate float64, long bool) (Trial, bool, bool) {
 func (s *Search) exposed() {
 	levels := s.levels()
 	low, high := bracket(levels)
-	if low < 0 || high < 0 || levels[low].long || !levels[high].long {
+	if s.exposure || low < 0 || high < 0 || levels[low].long || !levels[high].long {
 		return
 	}
 	u := levels[high]
-	if u.bad < 2 && u.ratio > 0.9*(1-s.opt.Eps) {
+	if u.bad < 2 && s.close(u) {
 		return // it may be an accident
 	}
 	from := u.rate / (1 + 3*s.opt.Width)
@@ -123,13 +146,13 @@ func (s *Search) contradiction(levels []level) (float64, bool) {
 				return levels[firstBad].rate, true
 			}
 			b := levels[firstBad]
-			if !b.sure() && b.good+b.bad <= l.good+l.bad {
+			if !b.sure(3) && b.good+b.bad <= l.good+l.bad {
 				return b.rate, true
 			}
-			if !l.sure() {
+			if !l.sure(3) {
 				return l.rate, true
 			}
-			if !b.sure() {
+			if !b.sure(3) {
 				return b.rate, true
 			}
 		}
@@ -190,13 +213,14 @@ func (s *Search) longer(rate float64) Trial {
 	return Trial{Rate: rate, Settle: (total - measure).Round(time.Millisecond), Measure: measure.Round(time.Millisecond)}
 }
 
-// reserve is what the refinement leaves for the loads past the knee.
+// reserve is what the refinement leaves for the loads past the knee, and to
+// repeat two of them.
 func (s *Search) reserve() time.Duration {
 	if s.opt.MaxX <= 1 {
 		return 0
 	}
 	each := s.cost(s.trial(max(1, s.opt.Guess), 0.8, 200))
-	return min(6*each, s.opt.Budget*35/100)
+	return min(8*each, s.opt.Budget*4/10)
 }
 
 // count is the number of trials of a stage so far.
