@@ -34,7 +34,7 @@ type Population struct {
 	offer    offer
 	timers   timers
 	attempts attempts
-	effects  []Effect // of the last Advance or Abandon
+	effects  []Effect      // of the last Advance or Abandon
 	ending   record.Ending // the last one; filled in place, as copying it would cost as much as the rest of an answer
 
 	open     int
