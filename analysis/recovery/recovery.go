@@ -70,7 +70,7 @@ type Result struct {
 // needs. Sustained means 5 s, 20 of these or 3 deadlines, whichever is longest.
 func After(windows []Window, spikeStart, spikeEnd time.Duration, o Options) Result {
 	if o.Every <= 0 {
-		o.Every = 200 * time.Millisecond
+		o.Every = defaultEvery
 	}
 	before, during, after := split(windows, spikeStart, spikeEnd, o)
 	r := Result{Verdict: Inconclusive, Spikes: 1}
@@ -78,15 +78,14 @@ func After(windows []Window, spikeStart, spikeEnd time.Duration, o Options) Resu
 		r.Why = why
 		return r
 	}
-	n := max(1, int(math.Ceil(200/o.BaseRate/o.Every.Seconds()-1e-9)))
-	w := time.Duration(n) * o.Every
-	r.Resolution = w
+	n := joined(o.BaseRate, o.Every)
+	r.Resolution = time.Duration(n) * o.Every
 	judged := slide(after, n)
 	if len(judged) == 0 {
 		r.Why = "there is no window after the spike"
 		return r
 	}
-	sustained := max(5*time.Second, 20*w, 3*o.Deadline)
+	w, sustained := r.Resolution, sustained(n, o)
 	// The last window that must not be bad ends with the sustained while.
 	hold := int(math.Ceil(float64(sustained)/float64(o.Every))) - n
 	back, open := o.settled(judged, max(1, hold))
@@ -107,3 +106,25 @@ func After(windows []Window, spikeStart, spikeEnd time.Duration, o Options) Resu
 	o.trend(&r, judged, spikeEnd)
 	return r
 }
+
+// joined is how many windows of length every are judged together: as many as
+// it takes for 200 requests of the base load.
+func joined(baseRate float64, every time.Duration) int {
+	return max(1, int(math.Ceil(200/baseRate/every.Seconds()-1e-9)))
+}
+
+func sustained(joined int, o Options) time.Duration {
+	return max(5*time.Second, 20*time.Duration(joined)*o.Every, 3*o.Deadline)
+}
+
+// Sustained returns how long goodput must hold after a spike to count as back,
+// at a base load above 0: the least that a run has to go on for.
+func Sustained(o Options) time.Duration {
+	if o.Every <= 0 {
+		o.Every = defaultEvery
+	}
+	return sustained(joined(o.BaseRate, o.Every), o)
+}
+
+// defaultEvery is Options.Every when it is not given.
+const defaultEvery = 200 * time.Millisecond

@@ -36,7 +36,9 @@ func runAnalyze(w *world, o *runOptions, name string) error {
 		return err
 	}
 	in := w.stdin
-	if name != "-" {
+	if name == "-" {
+		name = "stdin"
+	} else {
 		f, err := os.Open(name)
 		if err != nil {
 			return fail(verdict.CodeUsage, "%w", err)

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"knee/analysis"
+	"knee/analysis/recovery"
 	"knee/ci/verdict"
 	"knee/generator/plan"
 	"knee/generator/record"
@@ -19,7 +20,7 @@ import (
 // How long find may take, apart from starting up.
 const (
 	findBudget  = 50 * time.Second
-	quickBudget = 12 * time.Second
+	quickBudget = 11 * time.Second
 )
 
 func newFindCmd(w *world) *cobra.Command {
@@ -43,8 +44,8 @@ built-in server then gets a spike, and find says how long goodput took to return
 	o.addLoad(f)
 	f.BoolVar(&o.quick, "quick", false, "a coarse answer in half a minute")
 	f.BoolVar(&o.certify, "certify", false, "go on until the interval of the knee is certified")
-	f.StringVar(&o.max, "max", "", "`10x` of the knee, or a RATE that is never exceeded (default 10.2x)")
-	f.DurationVar(&o.step, "step", 0, "measured time of each load, in place of what the budget allows")
+	f.Var((*given)(&o.max), "max", "highest `LOAD`: a multiple of the knee, or a rate that is never exceeded (default 10.2x)")
+	f.Var((*positive)(&o.step), "step", "measured time of each load, in place of what the budget allows")
 	return cmd
 }
 
@@ -133,7 +134,7 @@ func newFinder(s *session, limit, multiple float64) (*finder, error) {
 func (f *finder) run(ctx context.Context) error {
 	total := f.budget
 	if f.resettable() {
-		total += f.spikeTime()
+		total += f.spikePlan(f.capacity()).total()
 	}
 	ctx, stop := f.progress.start(ctx, total)
 	defer stop()
@@ -261,17 +262,27 @@ func drained(probe *record.Step, timeout time.Duration) bool {
 const (
 	baseX     = 0.7
 	spikeX    = 3.0
+	settleFor = time.Second
 	baseFor   = 3 * time.Second
 	spikeFor  = 3 * time.Second
-	sustained = 5 * time.Second // shortest stretch of health that counts as recovered
+	backFor   = 3 * time.Second  // longest recovery that is still seen to hold
+	quickFor  = time.Second      // each of these, for a quick answer
+	afterMost = 20 * time.Second // at a very low rate, a recovery takes longer to see than anybody waits
 )
 
-// afterFor is how long the load is held after the spike: long enough to see a
-// recovery of three seconds sustained.
-func (f *finder) afterFor() time.Duration { return max(sustained, 3*f.longest()) + 3*time.Second }
+// A spikePlan is how long the parts of the spike are held.
+type spikePlan struct{ settle, base, spike, after time.Duration }
 
-// spikeTime is what the spike takes in all.
-func (f *finder) spikeTime() time.Duration { return baseFor + spikeFor + f.afterFor() }
+// spikePlan returns the parts of the spike for a knee.
+func (f *finder) spikePlan(knee float64) spikePlan {
+	hold := recovery.Sustained(recovery.Options{BaseRate: baseX * knee, Deadline: f.longest()})
+	if f.o.quick {
+		return spikePlan{settle: quickFor, base: quickFor, spike: quickFor, after: min(hold+quickFor, afterMost)}
+	}
+	return spikePlan{settle: settleFor, base: baseFor, spike: spikeFor, after: min(hold+backFor, afterMost)}
+}
+
+func (p spikePlan) total() time.Duration { return p.settle + p.base + p.spike + p.after }
 
 // spike offers seven tenths of the knee, a spike, and seven tenths again.
 func (f *finder) spike(ctx context.Context, knee float64) error {
@@ -279,15 +290,19 @@ func (f *finder) spike(ctx context.Context, knee float64) error {
 	if f.limit > 0 {
 		rate = min(rate, f.limit)
 	}
+	if rate <= baseX*knee {
+		return nil // the limit leaves no room for a spike
+	}
 	f.progress.load("spike", rate)
 	if err := f.reset(ctx); err != nil {
 		return err
 	}
+	p := f.spikePlan(knee)
 	_, err := f.trial(ctx, []plan.Phase{
-		{Kind: plan.Hold, Label: analysis.Settle, Rate: baseX * knee, For: time.Second},
-		{Kind: plan.Hold, Label: analysis.Base, Rate: baseX * knee, For: baseFor},
-		{Kind: plan.Spike, Label: analysis.Spike, Rate: rate, For: spikeFor},
-		{Kind: plan.Hold, Label: analysis.After, Rate: baseX * knee, For: f.afterFor()},
+		{Kind: plan.Hold, Label: analysis.Settle, Rate: baseX * knee, For: p.settle},
+		{Kind: plan.Hold, Label: analysis.Base, Rate: baseX * knee, For: p.base},
+		{Kind: plan.Spike, Label: analysis.Spike, Rate: rate, For: p.spike},
+		{Kind: plan.Hold, Label: analysis.After, Rate: baseX * knee, For: p.after},
 	})
 	return err
 }

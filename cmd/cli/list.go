@@ -98,8 +98,12 @@ func printListed(out io.Writer, kind string, things []listed) {
 	if len(things) == 0 {
 		fmt.Fprintf(out, "  none in this version\n")
 	}
+	width := 0
 	for _, t := range things {
-		fmt.Fprintf(out, "  %-18s %s\n", t.Name, t.Doc)
+		width = max(width, len(t.Name))
+	}
+	for _, t := range things {
+		fmt.Fprintf(out, "  %-*s  %s\n", width, t.Name, t.Doc)
 		for _, k := range t.Knobs {
 			fmt.Fprintf(out, "    %-12s %-10s %s\n", k.Name, "("+k.Default+")", k.Doc)
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -55,26 +56,26 @@ type requestOptions struct {
 func (o *runOptions) addProfile(f *pflag.FlagSet) {
 	f.Uint64Var(&o.seed, "seed", 0, "seed of everything random, in place of the profile's")
 	f.StringArrayVar(&o.set, "set", nil, "override one field of the profile: `PATH=VALUE`, repeatable")
-	f.StringVar(&o.protect, "protect", "", "protections in place of the profile's: `NAME[:knob=value,…][+NAME…]`, none for none")
-	f.StringVar(&o.order, "order", "", "queue order in place of the profile's: `NAME[:knob=value,…]`")
-	f.DurationVar(&o.timeout, "timeout", 0, "timeout of an attempt, in place of the profile's")
+	f.Var((*given)(&o.protect), "protect", "protections in place of the profile's: a `CHAIN` of NAME[:knob=value,...] joined by +; none for none")
+	f.Var((*given)(&o.order), "order", "queue order in place of the profile's: `NAME[:knob=value,...]`")
+	f.Var((*positive)(&o.timeout), "timeout", "timeout of an attempt, in place of the profile's")
 }
 
 // addLoad adds the flags of a verb that offers load.
 func (o *runOptions) addLoad(f *pflag.FlagSet) {
 	o.addProfile(f)
-	f.StringVar(&o.url, "url", "", "drive the server at `URL` instead of the built-in one")
+	f.Var((*given)(&o.url), "url", "drive the server at `URL` instead of the built-in one")
 	f.BoolVar(&o.virtual, "virtual", false, "run in virtual time, without sockets")
-	f.StringVar(&o.capacity, "capacity", "", "capacity of the server, as a `RATE`: what x is a multiple of")
-	f.StringVar(&o.out, "out", "", "keep the run in the folder `DIR`")
+	f.Var((*given)(&o.capacity), "capacity", "capacity of the server, as a `RATE`: what x is a multiple of")
+	f.Var((*given)(&o.out), "out", "keep the run in the folder `DIR`")
 	o.addOutput(f)
 	f.BoolVar(&o.quiet, "quiet", false, "no progress")
 	f.BoolVar(&o.noTUI, "no-tui", false, "progress in plain lines, also on a terminal")
 	f.StringArrayVar(&o.allow, "allow", nil, "permit load on `HOST`, which is not loopback, repeatable")
-	f.StringVar(&o.request.method, "method", "", "method of the request (default GET, POST with a body)")
-	f.StringArrayVarP(&o.request.headers, "header", "H", nil, "header `NAME: VALUE` of the request, repeatable")
-	f.StringVar(&o.request.body, "body", "", "body of the request")
-	f.StringVar(&o.request.bodyFile, "body-file", "", "file with the body of the request")
+	f.StringVar(&o.request.method, "method", "", "`METHOD` of the request (default GET, POST with a body)")
+	f.StringArrayVarP(&o.request.headers, "header", "H", nil, "`HEADER` of the request, as NAME: VALUE, repeatable")
+	f.StringVar(&o.request.body, "body", "", "body of the request, as `TEXT`")
+	f.StringVar(&o.request.bodyFile, "body-file", "", "`FILE` with the body of the request")
 	f.BoolVar(&o.request.insecure, "insecure", false, "do not check the server's certificate")
 	f.StringArrayVar(&o.request.reject, "reject-when", nil, "`RULE` for what is a rejection, repeatable")
 	f.StringArrayVar(&o.request.success, "success-when", nil, "`RULE` for what is a success, repeatable")
@@ -82,8 +83,8 @@ func (o *runOptions) addLoad(f *pflag.FlagSet) {
 
 // addOutput adds the flags that say how a result is printed.
 func (o *runOptions) addOutput(f *pflag.FlagSet) {
-	f.StringVar(&o.format, "format", "text", "text or json")
-	f.StringVar(&o.color, "color", "auto", "auto, always or never")
+	f.StringVar(&o.format, "format", "text", "`FORMAT` of the result: text or json")
+	f.StringVar(&o.color, "color", "auto", "`WHEN` to colour the text: auto, always or never")
 }
 
 // check refuses values of flags that are not allowed, before anything is sent.
@@ -98,25 +99,40 @@ func (o *runOptions) check() error {
 		return fail(verdict.CodeUsage, "--url with --virtual: a server outside knee has no virtual time; want one of them")
 	}
 	if o.url == "" {
-		for flag, given := range map[string]bool{
-			"--method": o.request.method != "", "--header": len(o.request.headers) > 0, "--body": o.request.body != "",
-			"--body-file": o.request.bodyFile != "", "--insecure": o.request.insecure,
-		} {
-			if given {
-				return fail(verdict.CodeUsage, "%s without --url: the built-in server takes its requests from the profile", flag)
-			}
+		if flag := o.request.first(); flag != "" {
+			return fail(verdict.CodeUsage, "%s without --url: the requests to the built-in server come from the profile", flag)
 		}
 	}
 	if o.request.body != "" && o.request.bodyFile != "" {
 		return fail(verdict.CodeUsage, "--body with --body-file: want one of them")
 	}
-	if o.timeout < 0 {
-		return fail(verdict.CodeUsage, "--timeout %v: want a duration above 0, such as 200ms", o.timeout)
+	if _, err := o.request.requests(); err != nil {
+		return err
 	}
-	if o.step < 0 {
-		return fail(verdict.CodeUsage, "--step %v: want a duration above 0, such as 3s", o.step)
+	_, err := o.request.rules()
+	return err
+}
+
+// first returns the first flag that says something about requests, "" when
+// there is none.
+func (o *requestOptions) first() string {
+	for _, f := range []struct {
+		name  string
+		given bool
+	}{
+		{"--method", o.method != ""},
+		{"--header", len(o.headers) > 0},
+		{"--body", o.body != ""},
+		{"--body-file", o.bodyFile != ""},
+		{"--insecure", o.insecure},
+		{"--reject-when", len(o.reject) > 0},
+		{"--success-when", len(o.success) > 0},
+	} {
+		if f.given {
+			return f.name
+		}
 	}
-	return nil
+	return ""
 }
 
 // capacityRPS returns the rate given with --capacity, 0 when there is none.
@@ -125,14 +141,17 @@ func (o *runOptions) capacityRPS() (float64, error) {
 		return 0, nil
 	}
 	r, err := profiles.ParseRate(o.capacity)
-	if err != nil || r.X {
-		return 0, fail(verdict.CodeUsage, "--capacity %s: want a rate such as 1000 or 1000/s", o.capacity)
+	if err != nil || r.X || r.Value == 0 {
+		return 0, fail(verdict.CodeUsage, "--capacity %s: want a rate above 0, such as 1000 or 1000/s", o.capacity)
 	}
 	return r.Value, nil
 }
 
 // requests returns what is sent to a server that is not ours.
 func (o *requestOptions) requests() ([]live.Request, error) {
+	if strings.ContainsFunc(o.method, func(c rune) bool { return (c < 'A' || c > 'Z') && (c < 'a' || c > 'z') && c != '-' && c != '_' }) {
+		return nil, fail(verdict.CodeUsage, "--method %q: want letters, such as GET", o.method)
+	}
 	r := live.Request{Method: o.method, Header: http.Header{}, Body: []byte(o.body)}
 	if o.bodyFile != "" {
 		body, err := os.ReadFile(o.bodyFile)
@@ -165,17 +184,18 @@ func (o *requestOptions) tls() *tls.Config {
 // rules returns the rules by which answers are judged.
 func (o *requestOptions) rules() (live.Rules, error) {
 	var rules live.Rules
-	for flag, list := range map[string]struct {
+	for _, list := range []struct {
+		flag  string
 		given []string
 		to    *[]live.Rule
 	}{
-		"--reject-when":  {o.reject, &rules.Reject},
-		"--success-when": {o.success, &rules.Success},
+		{"--reject-when", o.reject, &rules.Reject},
+		{"--success-when", o.success, &rules.Success},
 	} {
 		for _, text := range list.given {
 			rule, err := live.ParseRule(text)
 			if err != nil {
-				return rules, fail(verdict.CodeUsage, "%s: %w", flag, err)
+				return rules, fail(verdict.CodeUsage, "%s %q: %w", list.flag, text, err)
 			}
 			*list.to = append(*list.to, rule)
 		}
@@ -184,11 +204,11 @@ func (o *requestOptions) rules() (live.Rules, error) {
 }
 
 // repeat is the command that repeats a run: verb and the arguments given,
-// without those that only say where the result goes.
+// without those that only say where the result goes, and without secrets.
 func repeat(args []string, seed uint64, seedSet bool) string {
 	words := []string{"knee"}
 	skip := false
-	for _, a := range args {
+	for i, a := range args {
 		switch {
 		case skip:
 			skip = false
@@ -200,12 +220,34 @@ func repeat(args []string, seed uint64, seedSet bool) string {
 			a == "--quiet", a == "--no-tui":
 			continue
 		}
-		words = append(words, quote(a))
+		header := i > 0 && (args[i-1] == "-H" || args[i-1] == "--header")
+		words = append(words, quote(withoutSecrets(a, header)))
 	}
 	if !seedSet {
 		words = append(words, fmt.Sprintf("--seed %d", seed))
 	}
 	return strings.Join(words, " ")
+}
+
+// secretRE finds the headers that carry a secret, and authorityRE the
+// credentials of a URL, in which a slash may stand unescaped.
+var (
+	secretRE    = regexp.MustCompile(`(?i)^(\s*(?:[a-z-]*authorization|cookie|[a-z0-9_-]*(?:token|secret|key|password)[a-z0-9_-]*)\s*:).*$`)
+	authorityRE = regexp.MustCompile(`^((?:--url=)?[A-Za-z]+://)(?:[^/?#]*|[^?#:]*:[^?#]*)@`)
+)
+
+// withoutSecrets returns an argument without credentials; header says whether
+// it is the value of a header.
+func withoutSecrets(a string, header bool) string {
+	for _, flag := range []string{"--header=", "-H"} {
+		if value, ok := strings.CutPrefix(a, flag); ok {
+			return flag + withoutSecrets(value, true)
+		}
+	}
+	if header {
+		return secretRE.ReplaceAllString(a, "$1 …")
+	}
+	return authorityRE.ReplaceAllString(a, "$1")
 }
 
 // quote returns a as one word of a POSIX shell.

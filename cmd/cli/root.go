@@ -138,9 +138,12 @@ Exit codes: 0 every check met, 1 a check not met, 2 usage or profile wrong,
   knee find --url http://127.0.0.1:8080/  # your server`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		Args:          cobra.NoArgs,
+		Args:          knownVerb,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Version:       versionLine(),
 	}
+	root.SetVersionTemplate("{{.Version}}\n")
+	root.SetFlagErrorFunc(flagError)
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(
 		newFindCmd(w),
@@ -153,5 +156,19 @@ Exit codes: 0 every check met, 1 a check not met, 2 usage or profile wrong,
 		newDoctorCmd(w),
 		newVersionCmd(w),
 	)
+	for _, c := range root.Commands() {
+		c.Args = inOurWords(c.Args)
+	}
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd(w.args...)
+	for _, c := range root.Commands() {
+		switch c.Name() {
+		case "help":
+			c.Args = func(_ *cobra.Command, args []string) error { return knownVerb(root, args) }
+		case "completion":
+			c.Args = inOurWords(cobra.NoArgs)
+			c.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+		}
+	}
 	return root
 }

@@ -2,12 +2,15 @@ package cli
 
 import (
 	"encoding/json"
+	"reflect"
+	"strings"
 
 	"github.com/invopop/jsonschema"
 	"github.com/spf13/cobra"
 
 	"knee/analysis"
 	"knee/ci/verdict"
+	"knee/profiles"
 )
 
 func newSchemaCmd(w *world) *cobra.Command {
@@ -25,7 +28,7 @@ for programs that read run.json.`,
 			var err error
 			switch what := first(args); what {
 			case "", "profile":
-				text, err = []byte("{}"), error(nil)
+				text, err = profiles.Schema()
 			case "result":
 				text, err = resultSchema()
 			default:
@@ -40,10 +43,37 @@ for programs that read run.json.`,
 	}
 }
 
-// resultSchema returns the schema of a result.
+// resultSchema returns the schema of a result. It permits fields that it does
+// not know: a later version may add some.
 func resultSchema() ([]byte, error) {
-	reflector := jsonschema.Reflector{Anonymous: true}
+	reflector := jsonschema.Reflector{Anonymous: true, AllowAdditionalProperties: true}
 	s := reflector.Reflect(&analysis.Result{})
 	s.Title = analysis.Schema
+	nullable(s, reflect.TypeFor[analysis.Result](), map[reflect.Type]bool{})
+	profile, _ := s.Definitions["Result"].Properties.Get("profile")
+	profile.Type, profile.Description = "object", "the profile of the run, as `knee schema profile` describes it"
 	return json.MarshalIndent(s, "", "  ")
+}
+
+// nullable lets every field of t, and of the structs in it, that is a pointer
+// be null: an answer that is absent.
+func nullable(s *jsonschema.Schema, t reflect.Type, seen map[reflect.Type]bool) {
+	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice || t.Kind() == reflect.Map {
+		t = t.Elem()
+	}
+	if t.Kind() != reflect.Struct || seen[t] {
+		return
+	}
+	seen[t] = true
+	for i := range t.NumField() {
+		f := t.Field(i)
+		nullable(s, f.Type, seen)
+		if f.Type.Kind() != reflect.Pointer {
+			continue
+		}
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		properties := s.Definitions[t.Name()].Properties
+		value, _ := properties.Get(name)
+		properties.Set(name, &jsonschema.Schema{OneOf: []*jsonschema.Schema{value, {Type: "null"}}})
+	}
 }

@@ -15,8 +15,13 @@ func newVersionCmd(w *world) *cobra.Command {
 		Example: "  knee version",
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprintf(w.stdout, "knee %s %s %s/%s\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			_, err := fmt.Fprintln(w.stdout, versionLine())
 			return err
 		},
 	}
+}
+
+// versionLine is what version prints.
+func versionLine() string {
+	return fmt.Sprintf("knee %s %s %s/%s", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }

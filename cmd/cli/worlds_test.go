@@ -30,7 +30,7 @@ func TestBothWorldsGiveTheSameRecords(t *testing.T) {
 			compareWorlds(t, name, profiles.Overrides{})
 		})
 	}
-	knobs := map[string]string{"queue_bound": ":count=20", "limit": ":max=25", "rate": ":rate=400,burst=20"}
+	knobs := map[string]string{"queue_bound": ":count=20", "limit": ":limit=25", "rate": ":rate=400,burst=20"}
 	for _, info := range protection.Registry.All() {
 		t.Run("protection/"+info.Name, func(t *testing.T) {
 			compareWorlds(t, "default", profiles.Overrides{Protect: info.Name + knobs[info.Name]})
