@@ -2,15 +2,22 @@ package profiles
 
 import "strings"
 
-// didYouMean returns `; did you mean "x"?` for the name nearest to s, or ""
-// when none is near: a third of its letters may differ, and at least one.
-func didYouMean(s string, names []string) string {
+// Nearest returns the name that s is most likely a misspelling of, or "" when
+// none is near: a third of its letters may differ, and at least one.
+func Nearest(s string, names []string) string {
 	best, nearest := max(len(s)/3, 1)+1, ""
 	for _, n := range names {
 		if d := editDistance(strings.ToLower(s), n); d < best {
 			best, nearest = d, n
 		}
 	}
+	return nearest
+}
+
+// didYouMean returns `; did you mean "x"?` for the name nearest to s, or ""
+// when none is near.
+func didYouMean(s string, names []string) string {
+	nearest := Nearest(s, names)
 	if nearest == "" {
 		return ""
 	}

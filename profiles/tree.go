@@ -59,7 +59,7 @@ func parse(file string, data []byte) (*tree, Faults) {
 		return nil, Faults{syntaxFault(file, data, err)}
 	}
 	if len(first.Content) == 0 || isNull(first.Content[0]) {
-		return nil, Faults{{Origin: file, Line: 1, Column: 1, What: "the profile is empty", Want: "want at least a load with phases; `knee init URL` writes a profile to start from"}}
+		return nil, Faults{{Origin: file, Line: 1, Column: 1, What: "the profile is empty", Want: "want at least a load with phases"}}
 	}
 	if err := loader.Load(&second); err == nil {
 		return nil, Faults{{file, second.Line, second.Column, "a second document starts here", "want one document in a profile"}}
