@@ -194,35 +194,38 @@ func (ph Phase) end() Rate {
 // PlanSpec returns the load as the plan wants it, at a capacity in requests
 // per second; it may be 0 when no rate is a multiple of it.
 func (p *Profile) PlanSpec(capacity float64) (plan.Spec, error) {
-	spec, err := p.planSpec(capacity)
-	if err != nil {
-		return plan.Spec{}, err
-	}
-	if p.Target != nil {
-		dist, err := p.Work()
-		if err != nil {
-			return plan.Spec{}, err
-		}
-		spec.Work = dist
-	}
-	return spec, spec.Validate()
-}
-
-// planSpec is PlanSpec without the work.
-func (p *Profile) planSpec(capacity float64) (plan.Spec, error) {
 	phases, err := p.Phases(capacity)
 	if err != nil {
 		return plan.Spec{}, err
 	}
-	spec := plan.Spec{
-		Seed:    p.Seed,
-		Phases:  phases,
-		Classes: p.Classes(),
-		Clients: p.Client.Clients,
-		Jitter:  true,
+	spec, err := p.Workload()
+	if err != nil {
+		return plan.Spec{}, err
 	}
+	spec.Phases = phases
+	return spec, spec.Validate()
+}
+
+// Workload returns the load without its phases: who calls, for what, and how
+// arrivals spread around their rate.
+func (p *Profile) Workload() (plan.Spec, error) {
+	spec := p.callers()
+	if p.Target == nil {
+		return spec, nil
+	}
+	dist, err := p.Work()
+	if err != nil {
+		return plan.Spec{}, err
+	}
+	spec.Work = dist
+	return spec, nil
+}
+
+// callers is Workload without the work.
+func (p *Profile) callers() plan.Spec {
+	spec := plan.Spec{Seed: p.Seed, Classes: p.Classes(), Clients: p.Client.Clients, Jitter: true}
 	if p.Load.Arrivals == "poisson" {
 		spec.Arrivals = plan.Poisson
 	}
-	return spec, nil
+	return spec
 }

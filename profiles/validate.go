@@ -296,8 +296,10 @@ var planFieldRE = regexp.MustCompile(`\[(\d+)\]`)
 
 // validatePlan asks the plan whether it can be laid out.
 func (d *decoder) validatePlan(p *Profile, capacity float64) {
-	spec, err := p.planSpec(capacity)
+	phases, err := p.Phases(capacity)
 	if err == nil {
+		spec := p.callers()
+		spec.Phases = phases
 		err = spec.Validate()
 	}
 	for _, f := range plan.FieldErrors(err) {

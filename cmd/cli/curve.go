@@ -85,8 +85,8 @@ func (c *curveReader) fault(p position, format string, args ...any) {
 
 // readJSON reads an array of objects.
 func (c *curveReader) readJSON() {
-	var all any
-	if err := json.Unmarshal(c.text, &all); err != nil {
+	var whole json.RawMessage
+	if err := json.Unmarshal(c.text, &whole); err != nil {
 		at := len(c.text)
 		if wrong := (*json.SyntaxError)(nil); errors.As(err, &wrong) {
 			at = int(wrong.Offset) - 1

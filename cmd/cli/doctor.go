@@ -129,7 +129,7 @@ func tryRate(ctx context.Context, c *child, rate float64, seed int) (doctorLoad,
 		return doctorLoad{}, err
 	}
 	defer d.Close()
-	spec, err := p.PlanSpec(0)
+	spec, err := p.Workload()
 	if err != nil {
 		return doctorLoad{}, err
 	}

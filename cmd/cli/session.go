@@ -212,7 +212,7 @@ func (s *session) sink(d *record.Delta) {
 
 // trial offers phases as the next trial and returns their steps.
 func (s *session) trial(ctx context.Context, phases []plan.Phase) ([]*record.Step, error) {
-	spec, err := s.profile.PlanSpec(s.capacity())
+	spec, err := s.profile.Workload()
 	if err != nil {
 		return nil, fail(verdict.CodeUsage, "%w", err)
 	}
