@@ -93,7 +93,10 @@ func Find(points []Point, o Options) Result {
 		r.Flags = append(r.Flags, Limited)
 	}
 	switch {
-	case len(c.levels) < 3 && c.limited && len(c.levels) > 0 && c.allGood():
+	case len(c.levels) == 0 && c.limited:
+		r.Verdict, r.Why = GeneratorLimited, "the generator could offer none of the loads"
+		return r
+	case len(c.levels) < 3 && c.limited && c.allGood():
 		r.Verdict, r.Low = GeneratorLimited, r.MaxTested
 		r.Why = fmt.Sprintf("the generator could not offer more than %.6g", r.MaxTested)
 		return r
