@@ -129,6 +129,8 @@ func (e evidence) headKind() string {
 		return HeadTooLarge
 	case e.gone == nil:
 		return Malformed
+	case !e.uploaded: // an early answer that the reset overtook
+		return ResetUpload
 	case isReset(e.gone):
 		return Reset
 	}

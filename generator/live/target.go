@@ -57,6 +57,9 @@ func parseTarget(raw string) (*Target, error) {
 	if t.host == "" {
 		return nil, errors.New("no host: want a name or an address after the scheme")
 	}
+	if _, err := netip.ParseAddr(t.host); err != nil && strings.ContainsAny(t.given, "[]") {
+		return nil, fmt.Errorf("host %s: want an IPv6 address in brackets", t.given)
+	}
 	if t.port == "" {
 		t.port = map[string]string{"http": "80", "https": "443"}[scheme]
 	}
