@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,6 +13,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"knee/analysis"
+	"knee/ci/report"
 	"knee/ci/verdict"
 	"knee/generator/live"
 	"knee/generator/plan"
@@ -353,7 +355,8 @@ func (s *session) finish() (*analysis.Result, error) {
 	r.Checks = verdict.Judge(s.profile.Checks, r)
 	r.Verdict = verdict.Overall(r, s.asked)
 	if s.folder != nil {
-		err = errors.Join(err, s.folder.WriteResult(r))
+		var text bytes.Buffer
+		err = errors.Join(err, report.JSON(&text, r), s.folder.WriteResult(json.RawMessage(text.Bytes())))
 	}
 	if err != nil {
 		return r, fail(verdict.CodeInternal, "%w", err)

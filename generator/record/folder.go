@@ -1,6 +1,7 @@
 package record
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -189,11 +190,14 @@ func (f *Folder) WriteResult(v any) error { return WriteResult(f.dir, v) }
 
 // WriteResult writes run.json into the folder of a run that is over.
 func WriteResult(dir string, v any) error {
-	text, err := json.MarshalIndent(v, "", "  ")
-	if err != nil {
+	var text bytes.Buffer
+	e := json.NewEncoder(&text)
+	e.SetIndent("", "  ")
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
 		return fmt.Errorf("record: %s: %w", ResultFile, err)
 	}
-	if err := writeAtomically(filepath.Join(dir, ResultFile), append(text, '\n')); err != nil {
+	if err := writeAtomically(filepath.Join(dir, ResultFile), text.Bytes()); err != nil {
 		return fmt.Errorf("record: %w", err)
 	}
 	return nil
