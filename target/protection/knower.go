@@ -9,3 +9,12 @@ type Knower interface {
 	// the knobs it has, the protection needs nothing.
 	Needs() string
 }
+
+func (d *deadline) Needs() string { return "the deadline" }
+
+func (b *queueBound) Needs() string {
+	if b.cost > 0 {
+		return "the cost"
+	}
+	return ""
+}

@@ -76,11 +76,11 @@ func New(cfg Config) (*Server, error) {
 	if cfg.ShedAt == "" {
 		cfg.ShedAt = Handler
 	}
-	core, err := server.New(cfg.Core)
-	if err != nil {
+	if err := cfg.Check(); err != nil {
 		return nil, err
 	}
-	if err := errors.Join(cfg.ShedAt.check(), cfg.blind()); err != nil {
+	core, err := server.New(cfg.Core)
+	if err != nil {
 		return nil, err
 	}
 	s := &Server{
@@ -95,9 +95,6 @@ func New(cfg Config) (*Server, error) {
 	s.shed.Store(-int64(sheddingFor))
 	s.calls.New = func() any { return newCall() }
 	for i, c := range cfg.Classes {
-		if _, twice := s.class[c.Name]; twice {
-			return nil, fmt.Errorf("class %q is declared twice: want each name once", c.Name)
-		}
 		s.class[c.Name] = i
 		if c.Cost == 0 {
 			s.cfg.Classes[i].Cost = 1
@@ -118,6 +115,23 @@ func stream(seed uint64, purpose string) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, h.Sum64()))
 }
 
+// Check reports what is wrong with cfg beside the specification of the core,
+// which New checks, without building anything that stays.
+func (cfg Config) Check() error {
+	var errs []error
+	if cfg.ShedAt != "" {
+		errs = append(errs, cfg.ShedAt.check())
+	}
+	seen := map[string]bool{}
+	for _, c := range cfg.Classes {
+		if seen[c.Name] {
+			errs = append(errs, fmt.Errorf("class %q is declared twice: want each name once", c.Name))
+		}
+		seen[c.Name] = true
+	}
+	return errors.Join(append(errs, cfg.blind())...)
+}
+
 // blind reports the protections that cannot decide at the shed stage of cfg,
 // because they look at what only the request itself says.
 func (cfg Config) blind() error {
@@ -126,6 +140,9 @@ func (cfg Config) blind() error {
 	}
 	var errs []error
 	for i, l := range cfg.Core.Chain {
+		if l.New == nil {
+			continue // New says so
+		}
 		p, err := l.New()
 		if err != nil {
 			return fmt.Errorf("protections[%d] (%s): %w", i, l.Kind, err)
