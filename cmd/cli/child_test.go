@@ -334,23 +334,13 @@ func TestAcceptRefusesProtectionsThatReadTheRequest(t *testing.T) {
 	for chain, want := range map[string]string{
 		"queue_bound:count=10":                        "",
 		"limit:limit=10+rate:rate=100,burst=1":        "",
-		"queue_bound:cost=10":                         "protections[0] (queue_bound) needs to know the cost",
-		"queue_bound:count=10+deadline:allowance=p95": "protections[1] (deadline) needs to know the deadline",
+		"queue_bound:cost=10":                         "queue_bound needs to know the cost",
+		"queue_bound:count=10+deadline:allowance=p95": "deadline needs to know the deadline",
 	} {
-		p, err := profiles.Load("default", profiles.Overrides{Protect: chain, Set: []string{"target.shed_at=accept"}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		cfg, err := serverConfig(p)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got := ""
-		if err := cfg.Check(); err != nil {
-			got = err.Error()
-		}
-		if want == "" && got != "" || !strings.Contains(got, want) {
-			t.Errorf("%s: %q, want %q", chain, got, want)
+		_, err := profiles.Load("default", profiles.Overrides{Protect: chain, Set: []string{"target.shed_at=accept"}})
+		got := fmt.Sprint(err)
+		if want == "" && err != nil || !strings.Contains(got, want) {
+			t.Errorf("%s: %s, want %q", chain, got, want)
 		}
 	}
 }
