@@ -1,8 +1,13 @@
 package record
 
 import (
+	"bytes"
+	"compress/zlib"
+	"encoding/base64"
+	"encoding/binary"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -160,6 +165,73 @@ func TestHistogramEncoding(t *testing.T) {
 			t.Fatal("we read other values from what HdrHistogram writes")
 		}
 	})
+}
+
+func TestHistogramDecodeSaysWhatIsWrong(t *testing.T) {
+	h := NewHistogram(time.Second)
+	h.Record(time.Millisecond)
+	var e hdrEncoder
+	good := string(e.append(nil, h))
+	// plain returns the encoding of a header and counts that are spoilt.
+	plain := func(spoil func([]byte) []byte) string {
+		var e hdrEncoder
+		e.append(nil, h)
+		p := spoil(slices.Clone(e.plain))
+		var b bytes.Buffer
+		b.Write(make([]byte, 8))
+		z := zlib.NewWriter(&b)
+		if _, err := z.Write(p); err != nil {
+			t.Fatal(err)
+		}
+		if err := z.Close(); err != nil {
+			t.Fatal(err)
+		}
+		c := b.Bytes()
+		binary.BigEndian.PutUint32(c, cookieV2Compressed)
+		binary.BigEndian.PutUint32(c[4:], uint32(len(c)-8))
+		return base64.StdEncoding.EncodeToString(c)
+	}
+	set := func(at int, value byte) string {
+		return plain(func(p []byte) []byte { p[at] = value; return p })
+	}
+	counts := func(text []byte) string {
+		return plain(func(p []byte) []byte {
+			binary.BigEndian.PutUint32(p[4:], uint32(len(text)))
+			return append(p[:headerLen], text...)
+		})
+	}
+	raw, err := base64.StdEncoding.DecodeString(good)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, test := range map[string]struct{ text, want string }{
+		"not base64":         {"HIST!", "illegal base64"},
+		"cut short":          {base64.StdEncoding.EncodeToString(raw[:len(raw)-1]), "compressed length is"},
+		"too long":           {base64.StdEncoding.EncodeToString(append(slices.Clone(raw), 0)), "compressed length is"},
+		"another cookie":     {set(0, 0), "not a histogram of version 2"},
+		"another precision":  {set(15, 2), "2 significant digits"},
+		"another unit":       {set(23, 2), "of 2 µs: want 3 of 1 µs"},
+		"too wide":           {set(24, 1), "highest value is"},
+		"negative length":    {set(4, 0xff), "negative length"},
+		"length of a giant":  {set(4, 0x7f), "bytes of counts for"},
+		"length too long":    {set(7, 200), "counts: unexpected EOF"},
+		"length too short":   {set(7, 1), "more bytes than the header says"},
+		"cut number":         {counts([]byte{0x80}), "counts end within a number"},
+		"too many bins":      {counts(appendZigZag(appendZigZag(nil, -int64(len(h.counts))), 1)), "more bins than"},
+		"too long a gap":     {counts(appendZigZag(nil, -int64(len(h.counts))-1)), "more bins than"},
+		"gap of all numbers": {counts(appendZigZag(nil, math.MinInt64)), "more bins than"},
+		"too many values":    {counts(appendZigZag(appendZigZag(nil, math.MaxInt64), 1)), "add up to more than 2^63"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var d hdrDecoder
+			if _, err := d.decode(test.text); err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("error is %v, want it to say %q", err, test.want)
+			}
+			if again, err := d.decode(good); err != nil || !equal(again, h) {
+				t.Errorf("afterwards a good one reads as %v (%v)", again, err)
+			}
+		})
+	}
 }
 
 // FuzzHistogramDecode holds that any text is an error or what HdrHistogram reads.

@@ -80,7 +80,10 @@ func (d drawn) play(until time.Duration) []*Delta {
 	slices.SortStableFunc(all, func(a, b happening) int { return cmp.Compare(a.at, b.at) })
 
 	var deltas []*Delta
-	r := NewRecorder(RecorderOptions{Classes: d.classes, MaxLatency: time.Second, Sink: func(d *Delta) { deltas = append(deltas, d) }})
+	r := NewRecorder(RecorderOptions{Classes: d.classes, MaxLatency: time.Second, Sink: func(d *Delta) {
+		deltas = append(deltas, d.clone())
+		d.Release() // what comes later is counted in used memory
+	}})
 	begun := 0
 	for _, h := range all {
 		if h.at > until {
@@ -97,6 +100,23 @@ func (d drawn) play(until time.Duration) []*Delta {
 	}
 	r.Flush(min(until, d.end()))
 	return deltas
+}
+
+// clone returns a copy that shares nothing with d.
+func (d *Delta) clone() *Delta {
+	out := &Delta{Window: d.Window, Steps: slices.Clone(d.Steps), Cells: slices.Clone(d.Cells), Hists: slices.Clone(d.Hists)}
+	for i := range out.Cells {
+		out.Cells[i].Reasons = slices.Clone(out.Cells[i].Reasons)
+	}
+	for i := range out.Hists {
+		for p, of := range out.Hists[i].Of {
+			if of != nil {
+				out.Hists[i].Of[p] = NewHistogram(time.Microsecond)
+				out.Hists[i].Of[p].Add(of)
+			}
+		}
+	}
+	return out
 }
 
 func (f *fate) happenings() []happening {
@@ -168,4 +188,6 @@ func show(s *Series) public {
 	return p
 }
 
-func (d drawn) String() string { return fmt.Sprintf("%d steps, %d originals", len(d.steps), len(d.fates)) }
+func (d drawn) String() string {
+	return fmt.Sprintf("%d steps, %d originals", len(d.steps), len(d.fates))
+}

@@ -220,6 +220,40 @@ func TestLateDeltaReopensAStep(t *testing.T) {
 	}
 }
 
+// A second waits for the last of its originals, however long that takes.
+func TestSecondWaitsForItsOriginals(t *testing.T) {
+	var s *Series
+	r := NewRecorder(RecorderOptions{Classes: []string{"a"}, MaxLatency: time.Minute, Sink: func(d *Delta) { s.Add(d); d.Release() }})
+	s = NewSeries([]string{"a"})
+	r.Begin(StepInfo{Duration: 2 * time.Second})
+	end := func(planned, done time.Duration) { r.End(&Ending{Planned: planned, Sent: planned, Done: done}) }
+	for _, planned := range []time.Duration{0, 1, 1500 * time.Millisecond} {
+		r.Planned(0, 0, planned)
+		r.Attempt(0, 0, planned, planned, planned, true)
+	}
+	end(0, 2*time.Second)
+	end(1500*time.Millisecond, 2*time.Second)
+	r.Tick(30 * time.Second)
+	r.Planned(0, 0, 1999*time.Millisecond) // so that there is a delta at 30 s
+	r.Attempt(0, 0, 1999*time.Millisecond, 30*time.Second, 30*time.Second, true)
+	r.Tick(31 * time.Second)
+	if n := len(s.steps[0].pending); n != 2 {
+		t.Errorf("%d seconds are kept open, want both: an original of each has not ended", n)
+	}
+	end(1, 40*time.Second)
+	end(1999*time.Millisecond, 40*time.Second)
+	r.Flush(40 * time.Second)
+	if n := len(s.steps[0].pending); n != 0 {
+		t.Errorf("%d seconds are kept open, want none", n)
+	}
+	step := s.Steps()[0]
+	for i, want := range []int64{2, 2} {
+		if got := step.Seconds[i]; got.Count != want || got.Max < 38*time.Second {
+			t.Errorf("second %d is %+v, want %d values up to 40s", i, got, want)
+		}
+	}
+}
+
 func TestSnapshotSharesNothing(t *testing.T) {
 	s := NewSeries([]string{"a"})
 	s.Begin(StepInfo{Duration: time.Second, Phase: "hold"})
