@@ -53,9 +53,9 @@ func open(ctx context.Context, w *world, o *runOptions, verb, profile string, pe
 	if s.profile, err = loadProfile(w, o, profile); err != nil {
 		return nil, err
 	}
-	var target *live.Target
+	var there *reached
 	if o.url != "" {
-		if target, err = s.reach(ctx); err != nil {
+		if there, err = s.reach(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -73,7 +73,7 @@ func open(ctx context.Context, w *world, o *runOptions, verb, profile string, pe
 		MaxLatency: s.longest() + s.profile.ClientOptions().Grace,
 		Sink:       s.sink,
 	})
-	if err := s.start(ctx, recorder, target, peak(s.profile)); err != nil {
+	if err := s.start(ctx, recorder, there, peak(s.profile)); err != nil {
 		return nil, errors.Join(err, s.close())
 	}
 	return s, nil
@@ -122,9 +122,16 @@ func loadProfile(w *world, o *runOptions, name string) (*profiles.Profile, error
 	return p, nil
 }
 
+// A reached server is one that is not ours, and the address at which it takes
+// connections.
+type reached struct {
+	target  *live.Target
+	address string
+}
+
 // reach finds out whether load may be sent to the server at --url, and whether
 // it can be connected to.
-func (s *session) reach(ctx context.Context) (*live.Target, error) {
+func (s *session) reach(ctx context.Context) (*reached, error) {
 	target, err := live.ParseTarget(s.o.url)
 	if err != nil {
 		return nil, fail(verdict.CodeUsage, "--url: %w", err)
@@ -132,14 +139,15 @@ func (s *session) reach(ctx context.Context) (*live.Target, error) {
 	if err := live.CheckHost(target, s.o.allow); err != nil {
 		return nil, fail(verdict.CodeNotStarted, "%w", err)
 	}
-	if _, err := live.Preflight(ctx, target); err != nil {
+	tried, err := live.Preflight(ctx, target)
+	if err != nil {
 		return nil, fail(verdict.CodeNotStarted, "%w", err)
 	}
-	return target, nil
+	return &reached{target: target, address: tried[len(tried)-1].Address}, nil
 }
 
 // start builds the driver, and the server where it is ours.
-func (s *session) start(ctx context.Context, recorder *record.Recorder, target *live.Target, peak float64) error {
+func (s *session) start(ctx context.Context, recorder *record.Recorder, there *reached, peak float64) error {
 	s.began = s.w.now()
 	population := s.profile.ClientOptions()
 	if s.o.virtual {
@@ -163,8 +171,8 @@ func (s *session) start(ctx context.Context, recorder *record.Recorder, target *
 		}
 	}
 	options := live.Options{Client: population, Recorder: recorder}
-	if target != nil {
-		options.Target = target
+	if there != nil {
+		options.Target, options.HTTP.Address = there.target, there.address
 		requests, err := s.o.request.requests()
 		if err != nil {
 			return err

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log"
 	"os"
 	"os/signal"
 	"runtime/debug"
@@ -36,6 +37,9 @@ type world struct {
 // Main runs knee with the arguments and streams of the process and returns its
 // exit code.
 func Main() int {
+	// net/http reports oddities of servers through the standard logger. They are
+	// data here, counted by kind; stderr is for people.
+	log.SetOutput(io.Discard)
 	return run(context.Background(), &world{
 		args:       os.Args[1:],
 		env:        os.LookupEnv,
