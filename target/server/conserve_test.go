@@ -41,7 +41,7 @@ func (p *census) Leave(_ time.Duration, r *protection.Request, e protection.End)
 	if !p.inside[r] {
 		p.wrong = fmt.Errorf("request %d leaves and was not inside", r.ID)
 	}
-	if (e.Outcome == protection.Dropped) == (e.Reason == "") {
+	if (e.Outcome == protection.Dropped) == (e.Reason == "") || e.Waited < 0 || e.Served < 0 {
 		p.wrong = fmt.Errorf("request %d ends as %+v", r.ID, e)
 	}
 	delete(p.inside, r)
@@ -100,9 +100,9 @@ func TestEveryRequestEndsOnce(t *testing.T) {
 		newRequest := func(t *rapid.T) *protection.Request {
 			id++
 			r := &protection.Request{
-				ID: id, Cost: float64(rapid.IntRange(1, 3).Draw(t, "cost")), Work: duration.Draw(t, "work"),
+				ID: id, Cost: float64(rapid.IntRange(1, 30).Draw(t, "cost")) / 10, Work: duration.Draw(t, "work"),
 				Criticality: protection.Criticality(rapid.IntRange(0, 3).Draw(t, "criticality")),
-				Arrived:     now - duration.Draw(t, "read for"), Deadline: protection.Never,
+				Arrived:     now + 5*ms - duration.Draw(t, "read for"), Deadline: protection.Never,
 			}
 			if rapid.Bool().Draw(t, "has a deadline") {
 				r.Deadline = now + duration.Draw(t, "patience")

@@ -68,8 +68,6 @@ func New(s Spec) (*Core, error) {
 // begin puts plug into service in an empty server.
 func (c *Core) begin(plug plugIns) {
 	c.plug = plug
-	c.lastEmpty = c.now
-	c.queuedCost = 0
 	c.throughput = declared(c.spec.Service)
 	c.costRate = c.throughput.rate(c.conditions.Workers)
 	c.debt = newDebt(c.spec)

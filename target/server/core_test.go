@@ -169,6 +169,43 @@ func TestLoad(t *testing.T) {
 	}
 }
 
+func TestOldestByArrival(t *testing.T) {
+	c := newCore(t, server.Spec{Workers: 1})
+	for id, arrived := range []time.Duration{0, 7 * ms, 9 * ms, 5 * ms, 8 * ms} { // as their reading took
+		c.Arrive(10*ms, request(uint64(id), arrived))
+	}
+	for i, w := range []time.Duration{5 * ms, 15 * ms, 25 * ms, 32 * ms, 0} {
+		now := time.Duration(10*i+10) * ms
+		c.Advance(now)
+		if got := c.Gauges(now).OldestAge; got != w {
+			t.Errorf("at %v the oldest has age %v, want %v", now, got, w)
+		}
+	}
+}
+
+// cheap degrades every request.
+type cheap struct{ open }
+
+func (*cheap) Admit(_ time.Duration, r *protection.Request, _ protection.Load) protection.Reason {
+	r.Degraded = true
+	return ""
+}
+
+func TestDegraded(t *testing.T) {
+	c := newCore(t, server.Spec{Workers: 1, Chain: []server.Link{linkTo(new(cheap)), linkTo(new(shut))}})
+	c.Arrive(0, request(1, 0))
+	c.Arrive(0, request(2, 0))
+	c.Advance(time.Second)
+	for _, e := range c.Effects() {
+		if e.Answer.Degraded != (e.Kind == server.Reply) {
+			t.Errorf("effect %+v: only an answer can be degraded", e)
+		}
+	}
+	if got := c.Counts().Degraded; got != 1 {
+		t.Errorf("%d degraded, want 1", got)
+	}
+}
+
 func TestCostRateFollowsTheService(t *testing.T) {
 	p := new(watch)
 	c := newCore(t, server.Spec{Workers: 4, Chain: []server.Link{linkTo(p)}})

@@ -54,6 +54,21 @@ func TestDebtDelaysWorkAndNotAnswers(t *testing.T) {
 	}
 }
 
+func TestResetForgivesDebt(t *testing.T) {
+	c := newCore(t, server.Spec{Workers: 1, RejectCost: 1, Chain: []server.Link{linkTo(new(shut))}})
+	c.Arrive(0, request(2, 0)) // the worker begins to pay
+	c.Arrive(0, request(4, 0))
+	if err := c.Reset(ms); err != nil {
+		t.Fatal(err)
+	}
+	c.Arrive(ms, request(1, ms))
+	c.Advance(time.Second)
+	e := c.Effects()
+	if last := e[len(e)-1]; last.Kind != server.Reply || last.At != 11*ms {
+		t.Errorf("got %+v, want a reply at 11ms", last)
+	}
+}
+
 func TestDebtIsCapped(t *testing.T) {
 	c := newCore(t, server.Spec{Workers: 4, RejectCost: 1, Chain: chainNamed("rate:rate=0.001")})
 	for id := range uint64(1_000) {

@@ -60,6 +60,9 @@ func TestStall(t *testing.T) {
 	c.Arrive(6*ms, request(2, 6*ms)) // a worker is free, but takes nothing
 	c.Advance(50 * ms)
 	wantEffects(t, c)
+	if g := c.Gauges(50 * ms); g.Running != 1 || g.Waiting != 1 {
+		t.Errorf("%d run and %d wait, want 1 and 1", g.Running, g.Waiting)
+	}
 	if got := c.Next(); got != protection.Never {
 		t.Errorf("a stalled server wants to be woken at %v", got)
 	}
@@ -75,6 +78,9 @@ func TestWorkersLostAndFound(t *testing.T) {
 	}
 	lost := &bent{until: 25 * ms, before: workers(1), after: workers(3)}
 	c.Inject(5*ms, lost)
+	if g := c.Gauges(5 * ms); g.CostRate != 100 {
+		t.Errorf("cost rate %v/s, want 100/s of one worker", g.CostRate)
+	}
 	if g := c.Gauges(5 * ms); g.Running != 2 || g.Workers != 1 {
 		t.Errorf("%d running on %d workers, want 2 on 1: a lost worker finishes its request", g.Running, g.Workers)
 	}
@@ -122,4 +128,22 @@ func TestConditionsOutOfRange(t *testing.T) {
 	c.Inject(0, constantly(workers(1)))
 	c.Advance(10 * ms)
 	wantEffects(t, c, told{server.Reply, 1, 10 * ms, ""})
+}
+
+// creep never says when it changes next.
+type creep struct{ n int }
+
+func (f *creep) Bend(now time.Duration, _ *fault.Conditions) time.Duration {
+	f.n++
+	return now
+}
+
+func TestFaultThatStandsStill(t *testing.T) {
+	c := newCore(t, server.Spec{Workers: 1})
+	f := new(creep)
+	c.Inject(0, f)
+	c.Advance(10)
+	if f.n != 11 {
+		t.Errorf("asked %d times in 10 ns, want once at the start and once each nanosecond", f.n)
+	}
 }

@@ -274,6 +274,15 @@ func TestEvictor(t *testing.T) {
 		c.Advance(time.Second)
 		wantEffects(t, c, told{server.Reply, 1, 10 * ms, ""}, told{server.Reply, 5, 20 * ms, ""})
 	})
+	t.Run("later protections see the room", func(t *testing.T) {
+		p := new(watch)
+		c, _, _ := setup(t, linkTo(p))
+		c.Arrive(5*ms, critical(5))
+		want := protection.Load{Running: 1, Admitted: 1, Workers: 1, CostRate: 100, Oldest: protection.Never, LastEmpty: 5 * ms}
+		if got := p.loads[2]; got != want {
+			t.Errorf("saw %+v, want %+v", got, want)
+		}
+	})
 	t.Run("not of higher criticality", func(t *testing.T) {
 		c, o, _ := setup(t)
 		c.Arrive(0, request(5, 0))
