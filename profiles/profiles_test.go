@@ -289,7 +289,7 @@ load: {phases: [7]}
 		}},
 		{"a list", "- a\n", []string{`p.yaml:1:1: the profile is a list: want a mapping with keys from name, …`}},
 		{"a text", "hello\n", []string{`p.yaml:1:1: the profile is "hello": want a mapping with keys from name, …`}},
-		{"empty", "", []string{`p.yaml:1:1: the profile is empty: want at least a load with phases; …`}},
+		{"empty", "", []string{`p.yaml:1:1: the profile is empty: want at least a load with phases`}},
 		{"comments alone", "# nothing\n\n", []string{`p.yaml:1:1: the profile is empty: …`}},
 		{"null", "~\n", []string{`p.yaml:1:1: the profile is empty: …`}},
 		{"two documents", phases + "---\n" + phases, []string{`p.yaml:2:1: a second document starts here: want one document in a profile`}},

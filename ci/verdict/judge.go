@@ -124,7 +124,11 @@ func (f finding) got(c Check) string {
 	case f.verdict != "":
 		return "-"
 	case f.low == f.high:
-		return show(f.low, f.unit)
+		shown := show(f.low, f.unit)
+		if f.low != c.limit() && shown == show(c.limit(), f.unit) {
+			return Value{f.low, f.unit}.ofShare().String() // rounding must not hide why
+		}
+		return shown
 	case f.high == infinite:
 		return "at least " + show(f.low, f.unit)
 	case f.low == 0 && (c.Metric == "plateau" || c.Metric == "knee"):

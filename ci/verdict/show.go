@@ -24,6 +24,14 @@ func show(v float64, u Unit) string {
 	return digits(v)
 }
 
+// ofShare turns a share into the percentage that it is printed as.
+func (v Value) ofShare() Value {
+	if v.Unit == Percent {
+		v.Number *= 100
+	}
+	return v
+}
+
 func digits(v float64) string {
 	if v == float64(int64(v)) {
 		return strconv.FormatFloat(v, 'f', -1, 64)
