@@ -3,6 +3,8 @@ package search
 import (
 	"math"
 	"time"
+
+	"knee/analysis/stat"
 )
 
 // The nominal number of trials by which a budget is divided, and of units of
@@ -12,6 +14,10 @@ const (
 	nominalTrials = 24
 	nominalUnits  = 28
 )
+
+// certifyTrials is how many trials certification takes in all but a fifth of
+// the searches, with a few more for a noisy machine.
+const certifyTrials = 90
 
 // DefaultBudget is the time that a search with these options takes: about 55 s
 // for a timeout of 100 ms and a guess of 1000 per second.
@@ -33,7 +39,7 @@ func DefaultBudget(o Options) time.Duration {
 	}
 	if o.Certify {
 		settle, measure := s.full(o.Guess)
-		total += 61 * (settle + measure + s.opt.Timeout + s.opt.Grace)
+		total += certifyTrials * (settle + measure + s.opt.Timeout + s.opt.Grace)
 	}
 	return total.Round(time.Second)
 }
@@ -72,39 +78,51 @@ func (s *Search) enough(n, rate float64) time.Duration {
 	return time.Duration(min(n/rate*float64(time.Second), math.MaxInt64/4))
 }
 
+// few is the time in which a few requests arrive: fewer say nothing at all.
+func (s *Search) few(rate float64) time.Duration { return min(s.enough(10, rate), 20*time.Second) }
+
 // trial is one of ordinary length at this rate: share of the unit, or up to
-// three times that for as many requests as are wanted.
+// three times that for as many requests as are wanted, but at least few.
 func (s *Search) trial(rate, share, requests float64) Trial {
 	measure := time.Duration(share * float64(s.unit))
-	measure = max(measure, min(3*measure, s.enough(requests, rate)))
+	measure = max(measure, min(3*measure, s.enough(requests, rate)), s.few(rate))
 	return Trial{Rate: rate, Settle: s.settle(), Measure: measure.Round(time.Millisecond)}
 }
 
 // cost is the time that a trial takes with draining: at least until the last
-// answer cannot come any more, and longer where the server took longer before.
-// What piles up in a server that refuses nothing is proportional to the
-// overload and to the time that it lasts.
+// answer cannot come any more, and as long as the server took after a lesser
+// overload. Where draining takes longer the more was offered in excess, as with
+// a server that refuses nothing, it is extrapolated from there.
 func (s *Search) cost(t Trial) time.Duration {
-	length, least := t.Settle+t.Measure, s.opt.Timeout+s.opt.Grace
-	drain := least
-	most := 0.0 // highest load after which the server was idle at once
-	for i := range s.log {
-		if e := &s.log[i]; e.drained() <= least {
-			most = max(most, e.trial.Rate)
-		}
+	length, drain := t.Settle+t.Measure, s.opt.Timeout+s.opt.Grace
+	low, _ := bracket(s.levels())
+	if low < 0 {
+		return length + drain
 	}
+	carried := s.levels()[low].rate
+	excess := func(t Trial) float64 { return (t.Rate - carried) * (t.Settle + t.Measure).Seconds() }
+	mine, nearest := excess(t), 0.0
+	var x, y []float64
 	for i := range s.log {
 		e := &s.log[i]
-		if d := e.drained(); d > least && t.Rate >= e.trial.Rate && e.trial.Rate > most {
-			share := (t.Rate - most) / (e.trial.Rate - most) * float64(length) / float64(e.trial.Settle+e.trial.Measure)
-			drain = max(drain, time.Duration(min(share*float64(d), float64(math.MaxInt64/4))))
+		theirs := excess(e.trial)
+		if e.seen.Elapsed == 0 || theirs <= 0 || theirs > mine {
+			continue
 		}
+		drain = max(drain, e.drained())
+		nearest = max(nearest, theirs)
+		// What is hardly too much says little about what far too much does.
+		if e.trial.Rate > 1.4*carried {
+			x, y = append(x, theirs), append(y, e.drained().Seconds())
+		}
+	}
+	if slope := stat.TheilSen(x, y).Value; slope > 0 {
+		drain += time.Duration(min(slope*(mine-nearest), 3600) * float64(time.Second))
 	}
 	return length + drain
 }
 
-// drained is the time that the server took to drain after the trial; 0: not
-// known.
+// drained is the time that passed after the trial until the server was idle.
 func (e *entry) drained() time.Duration {
 	return max(0, e.seen.Elapsed-e.trial.Settle-e.trial.Measure)
 }
@@ -135,7 +153,7 @@ func (s *Search) Remaining() (trials int, total time.Duration) {
 	}
 	counts := map[string]int{Probe: 8, Coarse: 6, Refine: 9, Certify: 0, Retention: 9}
 	if s.opt.Certify {
-		counts[Certify] = 61
+		counts[Certify] = certifyTrials
 	}
 	done := 0
 	for i := range s.log {

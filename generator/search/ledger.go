@@ -34,7 +34,7 @@ func (e *entry) good(baseline, eps float64) bool {
 		return false
 	}
 	least := (1 - eps) * baseline
-	if n := e.seen.Sent; n > 0 && n < 100 {
+	if n := e.seen.Sent; n >= 10 && n < 100 {
 		return float64(e.seen.Good+1) >= least*float64(n)
 	}
 	return e.ratio() >= least
@@ -158,7 +158,7 @@ func (s *Search) superseded(e *entry, levels []level) bool {
 	if e.long || e.seen.Limited {
 		return false
 	}
-	if e.trial.Stage == Probe && s.stage != Probe && s.stage != Coarse {
+	if e.trial.Stage == Probe && s.count(Coarse) >= 4 {
 		return true
 	}
 	if l, ok := at(levels, e.trial.Rate); ok && l.long {
@@ -230,7 +230,6 @@ func (s *Search) forget(rate float64) bool {
 // distrust drops the short good trials of loads from low on, which a long trial
 // nearby has shown to be too short.
 func (s *Search) distrust(low float64) {
-	s.exposure = true
 	base := baseline(s.byRate())
 	for i := range s.log {
 		if e := &s.log[i]; !e.long && e.trial.Rate > low && e.good(base, s.opt.Eps) {

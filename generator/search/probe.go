@@ -11,7 +11,7 @@ const probeStart = 10
 func (s *Search) probe() (Trial, bool) {
 	rate, ok := s.nextProbe()
 	if ok && s.allowed(rate) {
-		measure := min(max(500*time.Millisecond, s.enough(50, rate)), 2*time.Second)
+		measure := max(min(max(500*time.Millisecond, s.enough(50, rate)), 2*time.Second), s.few(rate))
 		t := Trial{Rate: rate, Settle: s.settle(), Measure: measure.Round(time.Millisecond)}
 		if s.fits(t, 0) {
 			return t, true

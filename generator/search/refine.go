@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 	"time"
+
+	"knee/analysis/stat"
 )
 
 // refineLimit ends a refinement whose trials keep contradicting each other.
@@ -120,6 +122,7 @@ func (s *Search) exposed() {
 	if u.bad < 2 && s.close(u) {
 		return // it may be an accident
 	}
+	s.exposure = true
 	from := u.rate / (1 + 3*s.opt.Width)
 	for _, x := range levels[high:] {
 		if x.rate <= 2.5*u.rate && x.goodput > from && x.goodput < u.rate {
@@ -193,20 +196,37 @@ func (s *Search) between(levels []level, l, u level) float64 {
 // past it. Then it may live on a burst that was not used up, or on a queue that
 // had not filled yet, and only a longer trial can tell.
 func (s *Search) hidden(levels []level, l, u level) bool {
-	for _, x := range levels {
-		if x.rate >= u.rate && x.rate <= 2.5*u.rate && x.isBad() && x.goodput < 0.97*l.goodput {
-			t := s.longer(l.rate)
-			return t.Settle >= 2*s.settle()
-		}
-	}
-	return false
+	return kept(levels, u.rate) < 0.97*l.goodput && s.longer(l.rate).Settle >= 3*s.settle()/2
 }
 
-// longer is a trial of which the first half is not judged, four times as long
-// as an ordinary one if the budget allows.
+// kept is the median goodput of the bad levels from 1.3 to 2.6 times rate,
+// where a burst is used up at once, or from rate on if there are none.
+func kept(levels []level, rate float64) float64 {
+	var past, far []float64
+	for _, x := range levels {
+		if x.rate >= rate && x.rate <= 2.6*rate && x.isBad() {
+			past = append(past, x.goodput)
+			if x.rate >= 1.3*rate {
+				far = append(far, x.goodput)
+			}
+		}
+	}
+	if len(far) > 0 {
+		return stat.Median(far)
+	}
+	return stat.Median(past)
+}
+
+// longer is a trial of which the first half is not judged: three times as long
+// as an ordinary one, or four where the server keeps up nearly as much past the
+// bracket, since what is hardly too much takes long to use up a burst. It is
+// shorter when the budget does not allow that.
 func (s *Search) longer(rate float64) Trial {
 	t := s.trial(rate, 1, 200)
-	total := 4 * (t.Settle + t.Measure)
+	total := 3 * (t.Settle + t.Measure)
+	if kept(s.levels(), rate) > 0.8*rate {
+		total = 4 * (t.Settle + t.Measure)
+	}
 	left := s.opt.Budget - s.spent - s.reserve() - s.cost(Trial{})
 	total = max(t.Settle+t.Measure, min(total, left))
 	measure := max(t.Measure, total/2)

@@ -66,23 +66,29 @@ func (s *Search) nextRetention() (float64, bool) {
 	return rate, true
 }
 
-// doubtful returns a load that seems to keep less than it should: a higher one
-// keeps more, or its own trials disagree. Three trials settle it.
+// doubtful returns a load that seems to keep less than it should: less than
+// others, or less in one of its trials than in the other. It is repeated once
+// if it is the highest, and up to five trials if a higher one keeps more. A
+// disturbance outlasts a trial, so another load comes between if there is one.
 func (s *Search) doubtful() (float64, bool) {
 	levels := s.levels()
 	_, high := bracket(levels)
 	if high < 0 {
 		return 0, false
 	}
-	most := 0.0
-	for i := len(levels) - 1; i >= high; i-- {
-		l := levels[i]
-		if n := l.good + l.bad; n < 3 && (l.goodput < 0.9*most || n == 2 && s.disagree(l.rate)) && s.allowed(l.rate) {
-			return l.rate, true
+	past := levels[high:]
+	best := slices.MaxFunc(past, byGoodput).goodput
+	last := s.log[len(s.log)-1].trial.Rate
+	most, found := 0.0, 0.0
+	for _, l := range slices.Backward(past) {
+		n := l.good + l.bad
+		doubt := n < 2 && l.goodput < 0.9*best || n < 5 && l.goodput < 0.9*most || n == 2 && s.disagree(l.rate)
+		if doubt && !l.long && s.allowed(l.rate) && (found == 0 || found == last) {
+			found = l.rate
 		}
 		most = max(most, l.goodput)
 	}
-	return 0, false
+	return found, found > 0
 }
 
 // disagree reports whether the goodput of a load differs by more than a tenth

@@ -104,7 +104,7 @@ type Search struct {
 	stage     string
 	pending   *Trial
 	long      bool      // pending is a long one
-	exposure  bool // short trials were shown up by a long one
+	exposure  bool      // short trials were shown up by a long one
 	guided    int       // bisections that the goodput past the bracket has guided
 	queue     []float64 // loads that the present pass has still to offer
 	passes    int       // of retention
