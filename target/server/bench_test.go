@@ -17,7 +17,6 @@ type flood struct {
 	rng  *rand.Rand
 
 	at, gap, service, timeout time.Duration
-	constant                  bool
 	good, late, refused       uint64
 }
 
@@ -39,10 +38,7 @@ func (f *flood) arrive() {
 	} else {
 		r = new(protection.Request)
 	}
-	work := f.service
-	if !f.constant {
-		work = time.Duration(f.rng.ExpFloat64()*float64(f.service)) + 1
-	}
+	work := time.Duration(f.rng.ExpFloat64()*float64(f.service)) + 1
 	r.ID++
 	r.Cost, r.Work, r.Arrived, r.Deadline = 1, work, f.at, f.at+f.timeout
 	f.core.Arrive(f.at, r)
@@ -60,23 +56,24 @@ func (f *flood) arrive() {
 }
 
 func BenchmarkArrive(b *testing.B) {
-	const workers, service = 100, 50 * time.Millisecond
 	for _, bm := range []struct {
-		name  string
-		order string
-		chain []string
-		load  float64
+		name    string
+		workers int
+		order   string
+		chain   []string
+		load    float64
 	}{
-		{"fifo bounded 200 at 2x", "fifo", []string{"queue_bound:count=200"}, 2},
-		{"fifo bounded by wait and deadline p95 at 2x", "fifo", []string{"queue_bound:wait=50ms", "deadline:allowance=p95"}, 2},
-		{"fifo deadline p95 at 2x", "fifo", []string{"deadline:allowance=p95"}, 2},
-		{"lifo deadline p95 at 2x", "lifo", []string{"deadline:allowance=p95"}, 2},
-		{"fifo unbounded at 2x", "fifo", nil, 2},
-		{"fifo rate at 10x", "fifo", []string{"rate:rate=2000"}, 10},
-		{"fifo at 0.5x", "fifo", nil, 0.5},
+		{"fifo bounded 20 at 2x, 10 workers", 10, "fifo", []string{"queue_bound:count=20"}, 2},
+		{"fifo bounded 200 at 2x", 100, "fifo", []string{"queue_bound:count=200"}, 2},
+		{"fifo bounded by wait and deadline p95 at 2x", 100, "fifo", []string{"queue_bound:wait=50ms", "deadline:allowance=p95"}, 2},
+		{"fifo deadline p95 at 2x", 100, "fifo", []string{"deadline:allowance=p95"}, 2},
+		{"lifo deadline p95 at 2x", 100, "lifo", []string{"deadline:allowance=p95"}, 2},
+		{"fifo unbounded at 2x", 100, "fifo", nil, 2},
+		{"fifo rate at 10x", 100, "fifo", []string{"rate:rate=2000"}, 10},
+		{"fifo at 0.5x", 100, "fifo", nil, 0.5},
 	} {
 		b.Run(bm.name, func(b *testing.B) {
-			f := newFlood(b, server.Spec{Workers: workers, Service: service, Order: orderNamed(bm.order), Chain: chainNamed(bm.chain...)}, bm.load, time.Second)
+			f := newFlood(b, server.Spec{Workers: bm.workers, Service: 50 * time.Millisecond, Order: orderNamed(bm.order), Chain: chainNamed(bm.chain...)}, bm.load, time.Second)
 			for range 100_000 {
 				f.arrive()
 			}

@@ -45,6 +45,11 @@ func TestExpiries(t *testing.T) {
 				if got := e.next(); got != want {
 					t.Fatalf("next at %d, want %d", got, want)
 				}
+				for i, x := range e.heap {
+					if x.r.Links.Heap != i+1 || x.at != x.r.Expires || x.at < e.heap[max(i-1, 0)/heapWidth].at {
+						t.Fatalf("the heap is broken at %d", i)
+					}
+				}
 				if want != protection.Never && e.first().Expires != want {
 					t.Fatalf("first expires at %d, want %d", e.first().Expires, want)
 				}
