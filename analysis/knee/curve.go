@@ -47,7 +47,7 @@ func newCurve(points []Point, o Options) *curve {
 	if len(low) > 0 {
 		c.baseline = min(1, low[best].ratio)
 	}
-	c.noise = c.scatter()
+	c.noise = max(scatter(c.levels), scatter(c.bad()))
 	// A bad load below the best of the lowest three is not the knee: the
 	// server was cold, or the first trials were disturbed.
 	for c.warm < best && !c.good(c.levels[best-1]) && c.good(c.levels[best]) {
@@ -89,9 +89,10 @@ func (c *curve) merge(points []Point) []level {
 	return levels
 }
 
-// usable reports whether the rates of p are numbers that a trial can have.
+// usable reports whether the rates of p are numbers that a trial can have. The
+// bounds are no physics: they keep products and quotients of two rates finite.
 func usable(p Point) bool {
-	return p.Offered > 0 && !math.IsInf(p.Offered, 0) && p.Goodput >= 0 && !math.IsInf(p.Goodput, 0)
+	return p.Offered > 1e-100 && p.Offered < 1e100 && p.Goodput >= 0 && p.Goodput < 1e100
 }
 
 // join takes medians over the trials of one load. It is the load that was
@@ -178,23 +179,36 @@ func (c *curve) saturation() float64 {
 }
 
 // scatter estimates the relative standard deviation of goodput around its
-// curve: how far each load is from the straight line between its neighbours, in
+// curve: how far each level is from the straight line between its neighbours, in
 // log-log, where a hinge is straight on both sides. The median leaves kinks and
-// cliffs out. Fewer than 5 such distances say nothing.
-func (c *curve) scatter() float64 {
+// cliffs out. Distances of a smooth curve keep their sign and are no noise, and
+// fewer than 5 say nothing.
+func scatter(levels []level) float64 {
 	var d []float64
-	for i := 1; i+1 < len(c.levels); i++ {
-		a, m, b := c.levels[i-1], c.levels[i], c.levels[i+1]
+	changes, last := 0, 0.0
+	for i := 1; i+1 < len(levels); i++ {
+		a, m, b := levels[i-1], levels[i], levels[i+1]
 		if a.goodput == 0 || m.goodput == 0 || b.goodput == 0 {
 			continue
 		}
 		w := math.Log(b.load/m.load) / math.Log(b.load/a.load)
 		off := math.Log(m.goodput) - w*math.Log(a.goodput) - (1-w)*math.Log(b.goodput)
 		d = append(d, math.Abs(off)/math.Sqrt(1+w*w+(1-w)*(1-w)))
+		if off*last < 0 {
+			changes++
+		}
+		if off != 0 {
+			last = off
+		}
 	}
-	if len(d) < 5 {
+	if len(d) < 5 || 3*changes < len(d) {
 		return 0
 	}
 	const perSigma = 0.6744897501960817 // median of |x| of a standard normal
 	return stat.Median(d) / perSigma
+}
+
+// bad returns the levels that are not good: past the knee, for the most part.
+func (c *curve) bad() []level {
+	return slices.DeleteFunc(slices.Clone(c.levels), c.good)
 }

@@ -133,10 +133,14 @@ func (c *curve) flat(i int) (level float64, ok bool) {
 		return 0, false
 	}
 	level = stat.Median(y)
+	within := 4 * max(0.0025, min(c.noise, 0.08)) * level
 	near := 0
-	for _, g := range y {
-		if math.Abs(g-level) <= 4*max(0.0025, min(c.noise, 0.08))*level {
+	for i, g := range y {
+		if math.Abs(g-level) <= within {
 			near++
+		}
+		if i < 2 && g < level-within {
+			return 0, false // it still rises
 		}
 	}
 	s := stat.TheilSen(x, y)

@@ -18,7 +18,8 @@ const (
 
 // Limits of the verdicts: the retention of a plateau, of a collapse, and the
 // multiple of the knee that a plateau must be tested to. The last is a little
-// under 10, since the knee is known to a few percent only.
+// under 10, since the knee is known to a few percent only, and gives way by the
+// noise of the curve, up to a tenth.
 const (
 	Holds     = 0.9
 	Collapsed = 0.5
@@ -79,7 +80,7 @@ func Judge(points []knee.Point, k knee.Result, o Options) Result {
 	case r.MinRetention < Holds:
 		r.Verdict = Decline
 		r.Why = fmt.Sprintf("%.0f %% is left where it is least", 100*r.MinRetention)
-	case r.TestedToX < Far:
+	case r.TestedToX < Far*(1-min(k.Noise, 0.1)):
 		r.Verdict = RangeShort
 		r.Why = fmt.Sprintf("it holds as far as it was tested, which is %.3g times the knee", r.TestedToX)
 	default:
