@@ -58,12 +58,13 @@ func (s *Server) Change(c Change) error {
 	return s.SetWorkers(*c.Workers)
 }
 
-// Control returns the control endpoint of s: GET /counts, POST /reset,
-// POST /change, and GET /healthz. All but the last want the token
-// as "Authorization: Bearer TOKEN".
+// Control returns the control endpoint of s: GET /counts (JSON), GET /metrics
+// (Prometheus), POST /reset, POST /change, and GET /healthz. All but the last
+// want the token as "Authorization: Bearer TOKEN".
 func (s *Server) Control(token string) http.Handler {
 	guarded := http.NewServeMux()
 	guarded.HandleFunc("GET /counts", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, s.Counts()) })
+	guarded.Handle("GET /metrics", s.metrics())
 	guarded.HandleFunc("POST /reset", func(w http.ResponseWriter, _ *http.Request) {
 		if err := s.Reset(); err != nil {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
