@@ -2,7 +2,6 @@ package analysis
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"knee/analysis/knee"
@@ -63,7 +62,7 @@ func Analyze(series *record.Series, m Meta) *Result {
 			r.Warnings = append(r.Warnings, fmt.Sprintf("step %d (%s): counts do not add up: %v", s.Info.Index, s.Info.Phase, err))
 		}
 	}
-	points := points(recorded, r.Steps, m.SetAside)
+	points := points(recorded, r.Steps)
 	k := knee.Find(points, knee.Options{})
 	r.Knee = kneeOf(k, m)
 	r.Plateau = plateauOf(plateau.Judge(points, k, plateau.Options{}))
@@ -82,7 +81,7 @@ const notTested = "not_tested"
 
 // points are the measured loads: steps of constant rate that are not part of a
 // spike, or the time after it.
-func points(recorded []*record.Step, steps []Step, setAside []int) []knee.Point {
+func points(recorded []*record.Step, steps []Step) []knee.Point {
 	var points []knee.Point
 	spiked := map[int]bool{} // trials in which a spike has come
 	for i, s := range recorded {
@@ -94,7 +93,7 @@ func points(recorded []*record.Step, steps []Step, setAside []int) []knee.Point 
 			continue
 		}
 		step := steps[i]
-		if s.Info.From != s.Info.To || spiked[s.Info.Trial] || step.Counts.Unfinished > 0 || slices.Contains(setAside, s.Info.Trial) {
+		if s.Info.From != s.Info.To || spiked[s.Info.Trial] || step.Counts.Unfinished > 0 || step.SetAside {
 			continue
 		}
 		points = append(points, Point(step))

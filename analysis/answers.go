@@ -83,7 +83,7 @@ func generatorOf(steps []Step, m Meta) Generator {
 	g := Generator{Verdict: generatorOK, CPUShare: m.CPUShare}
 	worst := 0.0
 	for _, s := range steps {
-		if s.LagMS.P99 != nil && s.Phase != Drain {
+		if s.LagMS.P99 != nil && s.Phase != Drain && s.Phase != Settle && !s.SetAside {
 			worst = max(worst, *s.LagMS.P99)
 			g.LagP99MS = some(worst)
 		}
@@ -101,7 +101,7 @@ func generatorOf(steps []Step, m Meta) Generator {
 func limitedSteps(steps []Step) string {
 	var limited []Step
 	for _, s := range steps {
-		if isLimited(s) {
+		if isLimited(s) && !s.SetAside {
 			limited = append(limited, s)
 		}
 	}

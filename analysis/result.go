@@ -75,6 +75,7 @@ type Step struct {
 	LateMS           Latency           `json:"late_ms"`        // of late, from planned
 	LagMS            Latency           `json:"lag_ms"`         // of sent: sent minus planned
 	Growing          bool              `json:"growing"`        // the backlog rose throughout: not a steady load
+	SetAside         bool              `json:"set_aside"`      // another trial of the load took its place
 	Valid            bool              `json:"valid"`
 	Why              string            `json:"why"` // why it supports no claim, when it is not valid
 }

@@ -14,7 +14,7 @@ func recoveryOf(recorded []*record.Step, series *record.Series, m Meta) Recovery
 	var times []float64
 	var verdicts []recovery.Result
 	for i, s := range recorded {
-		if s.Info.Phase != Spike {
+		if s.Info.Phase != Spike || slices.Contains(m.SetAside, s.Info.Trial) {
 			continue
 		}
 		before, after := around(recorded, i)

@@ -71,6 +71,7 @@ func StepOf(s *record.Step, series *record.Series, m Meta) Step {
 		}
 		step.ByClass[name] = c
 	}
+	step.SetAside = slices.Contains(m.SetAside, info.Trial)
 	step.Growing = growing(s.Info, series)
 	step.Why = fault(s, m)
 	step.Valid = step.Why == ""
