@@ -51,7 +51,7 @@ type Options struct {
 // Result is a recovery time on two clocks, or why there is none.
 type Result struct {
 	Verdict    string
-	FromEnd    time.Duration // since the end of the spike; valid when recovered
+	FromEnd    time.Duration // since the end of the spike; valid when recovered, and a first guess when the run ended too soon
 	FromStart  time.Duration // since its start
 	Low, High  time.Duration // FromEnd, give or take the resolution
 	Resolution time.Duration // length of the windows that were judged
@@ -68,6 +68,9 @@ type Result struct {
 // What is judged are windows of at least 200 requests of the base load each:
 // one starts with every Window and takes in as many of those that follow as it
 // needs. Sustained means 5 s, 20 of these or 3 deadlines, whichever is longest.
+// When the windows end sooner it is enough that goodput held to the end, for 2 s
+// or 3 deadlines at least and for half as long as it took to come back; Why says
+// so.
 func After(windows []Window, spikeStart, spikeEnd time.Duration, o Options) Result {
 	if o.Every <= 0 {
 		o.Every = defaultEvery
@@ -88,22 +91,27 @@ func After(windows []Window, spikeStart, spikeEnd time.Duration, o Options) Resu
 	w, sustained := r.Resolution, sustained(n, o)
 	// The last window that must not be bad ends with the sustained while.
 	hold := int(math.Ceil(float64(sustained)/float64(o.Every))) - n
-	back, open := o.settled(judged, max(1, hold))
-	if back >= 0 {
-		at := judged[back].At
+	back, held := o.settled(judged, max(1, hold))
+	if back < 0 {
+		r.Lost = o.lost(slices.Concat(during, after))
+		o.trend(&r, judged, spikeEnd)
+		return r
+	}
+	at := judged[back].At
+	r.FromEnd, r.FromStart = at-spikeEnd, at-spikeStart
+	r.Low, r.High = max(0, r.FromEnd-w), r.FromEnd+w
+	r.Lost = o.lost(slices.Concat(during, until(after, at)))
+	left := after[len(after)-1].At + o.Every - at
+	switch {
+	case held:
 		r.Verdict = Recovered
-		r.FromEnd, r.FromStart = at-spikeEnd, at-spikeStart
-		r.Low, r.High = max(0, r.FromEnd-w), r.FromEnd+w
-		r.Lost = o.lost(slices.Concat(during, until(after, at)))
 		r.Why = fmt.Sprintf("goodput was back %.3g s after the end of the spike, and stayed", r.FromEnd.Seconds())
-		return r
+	case left >= max(2*time.Second, 3*o.Deadline, r.FromEnd/2):
+		r.Verdict = Recovered
+		r.Why = fmt.Sprintf("goodput was back %.3g s after the end of the spike, and stayed for the %.3g s that were left", r.FromEnd.Seconds(), left.Seconds())
+	default:
+		r.Why = fmt.Sprintf("the run ended %.3g s after goodput was back, too soon to say that it stayed", left.Seconds())
 	}
-	r.Lost = o.lost(slices.Concat(during, after))
-	if open {
-		r.Why = fmt.Sprintf("the run ended before goodput had held for %.3g s", sustained.Seconds())
-		return r
-	}
-	o.trend(&r, judged, spikeEnd)
 	return r
 }
 

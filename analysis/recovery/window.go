@@ -116,9 +116,9 @@ func (o *Options) healthy(w Window) bool {
 func (o *Options) bad(w Window) bool { return w.ratio() < badShare*o.Baseline }
 
 // settled returns the first healthy window that no bad one follows within the
-// next hold; -1 when there is none. open says that one was still holding when
-// the windows ended.
-func (o *Options) settled(windows []Window, hold int) (first int, open bool) {
+// next hold, or else before the windows end, which is when held is false; -1
+// when there is none.
+func (o *Options) settled(windows []Window, hold int) (first int, held bool) {
 	first = -1
 	for i, w := range windows {
 		switch {
@@ -128,10 +128,10 @@ func (o *Options) settled(windows []Window, hold int) (first int, open bool) {
 			first = i
 		}
 		if first >= 0 && i-first >= hold {
-			return first, false
+			return first, true
 		}
 	}
-	return -1, first >= 0
+	return first, false
 }
 
 // lost is the number of requests of the base load that would have been good
