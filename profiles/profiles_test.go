@@ -431,8 +431,8 @@ func TestEmbedded(t *testing.T) {
 			if _, err := plan.New(load); err != nil {
 				t.Errorf("plan: %v", err)
 			}
-			if p.Capacity() != 1000 {
-				t.Errorf("capacity is %v, want 1000: profiles are compared with each other", p.Capacity())
+			if p.Capacity() != 500 {
+				t.Errorf("capacity is %v, want 500: profiles are compared with each other", p.Capacity())
 			}
 		})
 	}
