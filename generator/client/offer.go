@@ -58,8 +58,7 @@ func (p *Population) Stop(now time.Duration) {
 // pull fetches the arrival that comes next.
 func (p *Population) pull() {
 	o := &p.offer
-	var ok bool
-	o.next, ok = o.cursor.Next()
+	ok := o.cursor.Fetch(&o.next)
 	o.next.Step += o.base
 	if ok && o.next.At <= o.until {
 		return

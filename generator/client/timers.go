@@ -12,6 +12,7 @@ import (
 // constant time, and an answered attempt leaves nothing behind.
 type waiting struct {
 	patience   time.Duration // from an attempt's planned instant to its due
+	due        time.Duration // of head; Never when there is none
 	head, tail *Attempt
 }
 
@@ -26,7 +27,7 @@ func (q *waiting) push(a *Attempt) {
 		after = before.state.next
 		before.state.next = a
 	} else {
-		q.head = a
+		q.head, q.due = a, a.state.due
 	}
 	if after != nil {
 		after.state.prev = a
@@ -42,7 +43,10 @@ func (q *waiting) remove(a *Attempt) {
 	if s.prev != nil {
 		s.prev.state.next = s.next
 	} else {
-		q.head = s.next
+		q.head, q.due = s.next, protection.Never
+		if s.next != nil {
+			q.due = s.next.state.due
+		}
 	}
 	if s.next != nil {
 		s.next.state.prev = s.prev
@@ -63,7 +67,7 @@ func (t *timers) queue(patience time.Duration) *waiting {
 			return q
 		}
 	}
-	q := &waiting{patience: patience}
+	q := &waiting{patience: patience, due: protection.Never}
 	*t = append(*t, q)
 	return q
 }
@@ -74,8 +78,8 @@ func (t timers) next() (*Attempt, time.Duration) {
 	var first *Attempt
 	due := protection.Never
 	for _, q := range t {
-		if q.head != nil && q.head.state.due < due {
-			first, due = q.head, q.head.state.due
+		if q.due < due {
+			first, due = q.head, q.due
 		}
 	}
 	return first, due

@@ -45,6 +45,21 @@ func surge(tb testing.TB, load float64, seconds time.Duration, chain ...server.L
 	return d, p
 }
 
+// Nothing is allocated per arrival: ten times as long a run allocates no more.
+func TestRunAllocatesNothingPerArrival(t *testing.T) {
+	allocs := func(seconds time.Duration) float64 {
+		d, p := surge(t, 2, seconds, link("queue_bound", "wait: 50ms", 10, 10*time.Millisecond))
+		return testing.AllocsPerRun(3, func() {
+			if err := d.Run(t.Context(), 0, p); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+	if short, long := allocs(3), allocs(30); long > short+1 {
+		t.Errorf("%v allocations in 3s of load, %v in 30s", short, long)
+	}
+}
+
 // BenchmarkRun runs the default profile's shape with all that belongs to it:
 // plan, client, core, records and windows. An iteration is an arrival.
 func BenchmarkRun(b *testing.B) {
@@ -56,7 +71,6 @@ func BenchmarkRun(b *testing.B) {
 		{"bound count 2x", 2, []server.Link{link("queue_bound", "count: 50", 10, 10*time.Millisecond)}},
 		{"bound wait 2x", 2, []server.Link{link("queue_bound", "wait: 50ms", 10, 10*time.Millisecond)}},
 		{"bound wait 10x", 10, []server.Link{link("queue_bound", "wait: 50ms", 10, 10*time.Millisecond)}},
-		{"no bound 2x", 2, nil},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			d, p := surge(b, c.load, 50, c.chain...)

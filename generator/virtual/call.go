@@ -34,11 +34,14 @@ func (c *call) outcome(e *server.Effect) client.Answer {
 // calls keeps finished calls for reuse, so that a steady load allocates nothing.
 type calls struct{ free *call }
 
-// take returns a call whose fields hold whatever its last use left in them.
+// take returns a call whose request leads back to it; all other fields hold
+// whatever their last use left in them.
 func (s *calls) take() *call {
 	c := s.free
 	if c == nil {
-		return &call{}
+		c = &call{}
+		c.request.Shell = c
+		return c
 	}
 	s.free = c.next
 	return c

@@ -167,16 +167,16 @@ func (d *Driver) answer(a *client.Attempt, with client.Answer) {
 
 // send takes an attempt to the server, or as far as its transport lets it.
 func (d *Driver) send(a *client.Attempt) {
-	var failure Failure
+	c := d.calls.take()
 	if d.fail != nil {
-		failure = d.fail(a)
+		c.failure = d.fail(a)
 	}
-	if failure.Where == Sending {
-		d.answer(a, failure.Answer)
+	if c.failure.Where == Sending {
+		d.answer(a, c.failure.Answer)
+		d.calls.give(c)
 		return
 	}
-	c := d.calls.take()
-	c.attempt, c.failure = a, failure
+	c.attempt = a
 	a.Shell = c
 	class := &d.classes[a.Arrival.Class]
 	c.request.ID = d.sent
@@ -188,7 +188,6 @@ func (d *Driver) send(a *client.Attempt) {
 	c.request.Work = a.Arrival.Work
 	c.request.Arrived = d.now
 	c.request.Deadline = min(a.Timeout, a.Deadline)
-	c.request.Shell = c
 	d.sent++
 	d.server.Arrive(d.now, &c.request)
 	d.serve()

@@ -161,20 +161,19 @@ func (c *Core) Gauges(now time.Duration) Gauges {
 	return g
 }
 
-// load returns what plug-ins may know at now.
-func (c *Core) load(now time.Duration) protection.Load {
-	l := protection.Load{
-		Waiting:    c.nWaiting,
-		Running:    c.running,
-		Admitted:   c.nWaiting + c.nHeld + c.running,
-		Workers:    c.conditions.Workers,
-		QueuedCost: c.queuedCost,
-		CostRate:   c.costRate,
-		Oldest:     protection.Never,
-		LastEmpty:  now,
-	}
+// load returns what plug-ins may know at now. It is filled field by field: as a
+// literal it would be built, then copied, for each call of a plug-in.
+func (c *Core) load(now time.Duration) (l protection.Load) {
+	l.Waiting = c.nWaiting
+	l.Running = c.running
+	l.Admitted = c.nWaiting + c.nHeld + c.running
+	l.Workers = c.conditions.Workers
+	l.QueuedCost = c.queuedCost
+	l.CostRate = c.costRate
 	if r := c.waiting.oldest; r != nil {
 		l.Oldest, l.LastEmpty = r.Arrived, c.lastEmpty
+	} else {
+		l.Oldest, l.LastEmpty = protection.Never, now
 	}
 	return l
 }
