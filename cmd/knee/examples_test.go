@@ -105,21 +105,21 @@ func TestExamplesOfEveryVerb(t *testing.T) {
 					t.Fatal("not a command of knee")
 				}
 				if c.serves() {
-					parses(t, dir, c)
+					starts(t, dir, c)
 					return
 				}
-				runs(t, dir, c)
+				run(t, dir, "knee", c)
 			})
 		}
 	}
 }
 
-// runs holds that a command ends with an answer.
-func runs(t *testing.T, dir string, c command) (stdout string) {
+// run holds that a command ends with an answer, and returns what it prints.
+func run(t *testing.T, dir, binary string, c command) (stdout string) {
 	t.Helper()
 	var out, errs bytes.Buffer
 	args, file, redirected := strings.Cut(strings.Join(c.arguments(), " "), " < ")
-	cmd := exec.Command("knee", strings.Fields(args)...)
+	cmd := exec.Command(binary, strings.Fields(args)...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &out, &errs
 	if redirected {
 		in, err := os.Open(filepath.Join(dir, file))
@@ -136,10 +136,20 @@ func runs(t *testing.T, dir string, c command) (stdout string) {
 	return out.String()
 }
 
-// parses holds that the flags of a command that is not run exist.
-func parses(t *testing.T, dir string, c command) {
+// starts holds that a command that is not carried out gets as far as the
+// address: its flags and its profile are right.
+func starts(t *testing.T, dir string, c command) {
 	t.Helper()
-	if _, stderr, code := knee(t, dir, append(c.words(), "--help")...); code != 0 {
-		t.Errorf("%s: exit code %d: %s", c.text, code, stderr)
+	args, want := c.words(), 3
+	switch args[0] {
+	case "serve":
+		args = append(args, "--listen", "nowhere")
+	case "doctor":
+		args, want = append(args, "--help"), 0
+	default:
+		args = append(args, "--url", "http://127.0.0.1:1/")
+	}
+	if _, stderr, code := knee(t, dir, args...); code != want {
+		t.Errorf("%s: exit code %d, want %d: %s", c.text, code, want, stderr)
 	}
 }
