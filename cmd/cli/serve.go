@@ -40,7 +40,7 @@ func newServeCmd(w *world) *cobra.Command {
 reset and changes are on the control endpoint, which wants the token that serve
 prints: curl -H "Authorization: Bearer TOKEN" http://CONTROL/counts`,
 		Example: `  knee serve
-  knee serve --listen 127.0.0.1:9000 --set target.shed_at=headers surge`,
+  knee serve limit --listen 127.0.0.1:9000 --set target.shed_at=headers`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if o.child {
