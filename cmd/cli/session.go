@@ -164,9 +164,13 @@ func (s *session) start(ctx context.Context, recorder *record.Recorder, there *r
 		return nil
 	}
 	if population.MaxInFlight == 0 {
+		known := peak > 0
+		if !known {
+			peak = plan.MaxRate
+		}
 		bound := live.AutoInFlight(peak, s.longest(), population.Grace)
 		population.MaxInFlight = bound.N
-		if bound.By != "load" {
+		if known && bound.By != "load" {
 			s.meta.Warnings = append(s.meta.Warnings, bound.String())
 		}
 	}
