@@ -11,8 +11,8 @@ import (
 
 // Reasons of originals that the population itself could not send.
 const (
-	InFlight  = "in_flight"   // MaxInFlight attempts were outstanding
-	OutOfTime = "out_of_time" // the shell came so late that nobody would have waited for the answer
+	ReasonInFlight  = "in_flight"   // MaxInFlight attempts were outstanding
+	ReasonOutOfTime = "out_of_time" // the shell came so late that nobody would have waited for the answer
 )
 
 // A Population turns the arrivals of plans into attempts and attempts into
@@ -126,7 +126,7 @@ func (p *Population) Advance(now time.Duration) []Effect {
 func (p *Population) Abandon(now time.Duration) []Effect {
 	p.recycle()
 	p.Stop(now)
-	p.advance(now, OutOfTime)
+	p.advance(now, ReasonOutOfTime)
 	for a, _ := p.timers.next(); a != nil; a, _ = p.timers.next() {
 		p.cancel(a, record.Unfinished, now)
 	}
@@ -176,9 +176,9 @@ func (p *Population) arrive(now time.Duration, unsent string) {
 	switch {
 	case unsent != "":
 	case due <= now:
-		unsent = OutOfTime
+		unsent = ReasonOutOfTime
 	case p.most > 0 && p.inFlight >= p.most:
-		unsent = InFlight
+		unsent = ReasonInFlight
 	}
 	if unsent != "" {
 		p.ending = record.Ending{Kind: record.Unsent, Reason: unsent, Done: at}

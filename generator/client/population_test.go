@@ -90,7 +90,7 @@ func TestMaxInFlight(t *testing.T) {
 	due := h.offer(0, 10, 300*ms)
 	first := h.sent(h.Advance(due[0]), 1)[0]
 	h.sent(h.Advance(due[1]), 0)
-	if want := (record.Ending{Kind: record.Unsent, Reason: InFlight, Planned: due[1], Done: due[1]}); h.ending != want {
+	if want := (record.Ending{Kind: record.Unsent, Reason: ReasonInFlight, Planned: due[1], Done: due[1]}); h.ending != want {
 		t.Errorf("ending %+v, want %+v", h.ending, want)
 	}
 	h.Answer(due[2], first, Answer{}) // the answer makes room before the arrival of that instant
@@ -144,7 +144,7 @@ func TestLateShell(t *testing.T) {
 	}
 	h.Abandon(now)
 	total := h.total(now)
-	if total.UnsentBy[OutOfTime] != 1 || total.Timeout != 1 || total.Unfinished != 3 {
+	if total.UnsentBy[ReasonOutOfTime] != 1 || total.Timeout != 1 || total.Unfinished != 3 {
 		t.Errorf("%+v, want 1 unsent out_of_time, 1 timeout, 3 unfinished", total)
 	}
 	if lag := h.series.Steps()[0].Lag; lag.Max.Round(10*ms) != 270*ms || lag.Count != 4 {
@@ -167,7 +167,7 @@ func TestOutOfTime(t *testing.T) {
 			due := h.offer(0, 10, 100*ms)
 			h.sent(h.Advance(due[0]+c.late), c.sends)
 			if c.sends == 0 {
-				want := record.Ending{Kind: record.Unsent, Reason: OutOfTime, Planned: due[0], Done: due[0]}
+				want := record.Ending{Kind: record.Unsent, Reason: ReasonOutOfTime, Planned: due[0], Done: due[0]}
 				if h.ending != want {
 					t.Errorf("ending %+v, want %+v", h.ending, want)
 				}

@@ -335,7 +335,7 @@ func TestInFlightBound(t *testing.T) {
 			url: "http://server", rate: 40, length: 10 * time.Second,
 			client: client.Options{MaxInFlight: 1}, options: inMemory(s, Options{}),
 		}.run(t)
-		if s.opened != 1 || r.tally.Sent != 20 || r.tally.UnsentBy[client.InFlight] != 380 {
+		if s.opened != 1 || r.tally.Sent != 20 || r.tally.UnsentBy[client.ReasonInFlight] != 380 {
 			t.Errorf("opened %d, sent %d, unsent by %v: want 1, 20 and 380 in_flight", s.opened, r.tally.Sent, r.tally.UnsentBy)
 		}
 	})

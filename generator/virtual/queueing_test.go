@@ -97,8 +97,8 @@ func TestErlangC(t *testing.T) {
 		error   float64 // largest relative standard error of the mean that tests anything
 	}{
 		{1600, 300, 0.0491, 0.0196, 0.15},
-		{1900, 800, 5.0646, 0.5065, 0.10},
-		{1980, 1000, 44.138, 0.8828, 0.25},
+		{1900, 500, 5.0646, 0.5065, 0.10},
+		{1980, 800, 44.138, 0.8828, 0.25},
 	} {
 		const stretches = 20
 		var waits, delays [stretches]float64
