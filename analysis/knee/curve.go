@@ -159,16 +159,13 @@ func (c *curve) hint() (low, high float64) {
 	return low, high
 }
 
-// saturation is the smallest load whose goodput is nearly the most. A single
-// high outlier is no plateau, so with noise the most is that of the running
-// median.
-func (c *curve) saturation() float64 {
-	most := c.top()
-	if c.noise > quiet {
-		most = 0
-		for _, g := range c.running() {
-			most = max(most, g)
-		}
+// saturation is the smallest load whose goodput is nearly the most. The most is
+// that of the running median, because a single high level is no plateau, but at
+// least that of the knee, where goodput may have a narrow peak.
+func (c *curve) saturation(knee float64) float64 {
+	most := min(c.top(), c.baseline*knee)
+	for _, g := range c.running() {
+		most = max(most, g)
 	}
 	for _, l := range c.levels {
 		if l.goodput >= (1-c.opt.Eps)*most*(1-1e-9) {

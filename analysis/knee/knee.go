@@ -11,6 +11,7 @@ package knee
 
 import (
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -74,7 +75,7 @@ type Result struct {
 	Verdict    string
 	RPS        float64 // the knee: goodput at the largest good load, over the baseline
 	Low, High  float64 // an interval for it; only one of them when it is censored
-	Saturation float64 // smallest load with at least 1-Eps of the most goodput
+	Saturation float64 // smallest load with at least 1-Eps of the most goodput, outliers aside
 	Next       float64 // of an inversion: the knee after the last good load
 	Baseline   float64 // ratio of goodput to load far below the knee
 	Noise      float64 // relative scatter of goodput from load to load, as a standard deviation
@@ -114,7 +115,6 @@ func Find(points []Point, o Options) Result {
 		r.Why = fmt.Sprintf("even at %.6g only %.1f %% succeeds", r.High, 100*c.levels[0].ratio)
 		return r
 	}
-	r.Saturation = c.saturation()
 	if c.warm > 0 {
 		r.Flags = append(r.Flags, WarmUp)
 	}
@@ -131,6 +131,7 @@ func Find(points []Point, o Options) Result {
 // censored is the result when no load is bad.
 func (c *curve) censored(r Result) Result {
 	r.Low = r.MaxTested
+	r.Saturation = c.saturation(r.MaxTested)
 	r.Flags = append(r.Flags, Censored)
 	if c.limited {
 		r.Verdict = GeneratorLimited
@@ -147,6 +148,7 @@ func (c *curve) locate(r Result, b bracket) Result {
 	l, u := c.levels[b.low], c.levels[b.high]
 	v := c.value(b)
 	r.Verdict, r.RPS = Found, v.knee
+	r.Saturation = c.saturation(v.knee)
 	r.Low, r.High = min(v.floor, v.knee), u.load
 	r.Why = fmt.Sprintf("%.6g is good (%.1f %%), %.6g is not (%.1f %%)", l.load, 100*l.ratio, u.load, 100*u.ratio)
 	if u.growing {
@@ -166,7 +168,7 @@ func (c *curve) locate(r Result, b bracket) Result {
 		}
 	case v.soft:
 		r.Flags = append(r.Flags, Soft)
-	case r.Saturation > 1.3*r.RPS:
+	case r.Saturation > max(1.3*r.RPS, u.load) && slices.Max(c.running()) > 1.15*c.baseline*r.RPS:
 		r.Flags = append(r.Flags, TwoKnees)
 	}
 	return r

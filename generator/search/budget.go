@@ -47,17 +47,27 @@ func DefaultBudget(o Options) time.Duration {
 // unitFor divides a budget: it is the measured time of a refining trial.
 func (s *Search) unitFor(budget time.Duration) time.Duration {
 	_, longest := s.full(s.opt.Guess)
-	shortest := min(longest, max(400*time.Millisecond, 2*s.opt.Timeout))
+	shortest := min(longest, max(400*time.Millisecond, s.opt.Timeout, min(3*s.opt.Timeout, budget/14)))
 	return max(shortest, min(longest, (budget-nominalTrials*s.overhead())/nominalUnits))
 }
 
-// settle is the time for queues to fill and connections to open.
+// settle is the time for queues to fill and connections to open: two timeouts,
+// and less on a small budget.
 func (s *Search) settle() time.Duration {
-	if s.opt.Resettable {
-		return max(2*s.opt.Timeout, 200*time.Millisecond)
+	least, ordinary := 100*time.Millisecond, 200*time.Millisecond
+	if !s.opt.Resettable {
+		ordinary = 500 * time.Millisecond
 	}
-	return max(2*s.opt.Timeout, 500*time.Millisecond)
+	ordinary = max(2*s.opt.Timeout, ordinary)
+	if s.opt.Budget == 0 {
+		return ordinary
+	}
+	return min(ordinary, max(least, s.opt.Timeout/2, s.opt.Budget/40))
 }
+
+// tight reports whether the budget is far too small for the nominal number of
+// trials: then the grid is shorter, and fewer loads past the knee are offered.
+func (s *Search) tight() bool { return s.opt.Budget < 18*(s.overhead()+s.unit) }
 
 // overhead is what a trial costs beside its measured time.
 func (s *Search) overhead() time.Duration { return s.settle() + s.opt.Timeout + s.opt.Grace }
@@ -89,37 +99,45 @@ func (s *Search) trial(rate, share, requests float64) Trial {
 	return Trial{Rate: rate, Settle: s.settle(), Measure: measure.Round(time.Millisecond)}
 }
 
-// cost is the time that a trial takes with draining: at least until the last
-// answer cannot come any more, and as long as the server took after a lesser
-// overload. Where draining takes longer the more was offered in excess, as with
-// a server that refuses nothing, it is extrapolated from there.
+// cost is the time that a trial takes with draining. Until a load as high was
+// tried, that is at least the time until the last answer cannot come any more,
+// and at least as long as the server took after a lesser load. Where draining
+// takes longer the more was offered in excess, as with a server that refuses
+// nothing, it is extrapolated from there.
 func (s *Search) cost(t Trial) time.Duration {
-	length, drain := t.Settle+t.Measure, s.opt.Timeout+s.opt.Grace
+	drain := s.opt.Timeout + s.opt.Grace
 	low, _ := bracket(s.levels())
 	if low < 0 {
-		return length + drain
+		return t.Settle + t.Measure + drain
 	}
 	carried := s.levels()[low].rate
 	excess := func(t Trial) float64 { return (t.Rate - carried) * (t.Settle + t.Measure).Seconds() }
 	mine, nearest := excess(t), 0.0
 	var x, y []float64
+	lesser := time.Duration(0)
 	for i := range s.log {
 		e := &s.log[i]
 		theirs := excess(e.trial)
-		if e.seen.Elapsed == 0 || theirs <= 0 || theirs > mine {
+		switch {
+		case e.seen.Elapsed == 0:
 			continue
+		case theirs >= mine:
+			drain = min(drain, e.drained())
 		}
-		drain = max(drain, e.drained())
-		nearest = max(nearest, theirs)
-		// What is hardly too much says little about what far too much does.
-		if e.trial.Rate > 1.4*carried {
-			x, y = append(x, theirs), append(y, e.drained().Seconds())
+		if theirs <= mine {
+			lesser = max(lesser, e.drained())
+			nearest = max(nearest, theirs)
+			// What is hardly too much says little about what far too much does.
+			if e.trial.Rate > 1.4*carried {
+				x, y = append(x, theirs), append(y, e.drained().Seconds())
+			}
 		}
 	}
+	drain = max(drain, lesser)
 	if slope := stat.TheilSen(x, y).Value; slope > 0 {
 		drain += time.Duration(min(slope*(mine-nearest), 3600) * float64(time.Second))
 	}
-	return length + drain
+	return t.Settle + t.Measure + drain
 }
 
 // drained is the time that passed after the trial until the server was idle.

@@ -44,7 +44,7 @@ func (s *Search) ratio() float64 { return math.Pow(1+s.opt.Width, 8) }
 // that a probe has already settled are left out.
 func (s *Search) grid() []float64 {
 	from := 0.25 * s.opt.Guess
-	if len(s.log) > 0 {
+	if len(s.log) > 0 || s.tight() {
 		from = 0.5 * s.opt.Guess
 	}
 	grid := []float64{}

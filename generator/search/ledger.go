@@ -150,10 +150,10 @@ func at(levels []level, rate float64) (level, bool) {
 	return levels[i], true
 }
 
-// superseded reports whether the trial is left out of the result because longer
-// ones say more: a probe, a short trial of the same load, or one just past a
-// bracket that only long trials could find, where a short one still shows what
-// a burst or a queue hides.
+// superseded reports whether the trial is left out of the result because others
+// say more: a probe; a short trial of a load that longer ones tried; a short
+// one just past a bracket that only long trials could find; or a good one that
+// was too short to be trusted, when no longer one could be afforded.
 func (s *Search) superseded(e *entry, levels []level) bool {
 	if e.long || e.seen.Limited {
 		return false
@@ -161,12 +161,36 @@ func (s *Search) superseded(e *entry, levels []level) bool {
 	if e.trial.Stage == Probe && s.count(Coarse) >= 4 {
 		return true
 	}
-	if l, ok := at(levels, e.trial.Rate); ok && l.long {
+	here, ok := at(levels, e.trial.Rate)
+	if ok && here.long {
 		return true
 	}
 	low, high := bracket(levels)
-	return low >= 0 && high >= 0 && levels[high].long &&
-		e.trial.Rate > levels[low].rate && e.trial.Rate < 1.45*levels[high].rate
+	if low < 0 || high < 0 {
+		return false
+	}
+	l, u := levels[low], levels[high]
+	if u.long && e.trial.Rate > l.rate && e.trial.Rate < 1.45*u.rate {
+		return true
+	}
+	from, suspect := s.untrusted(levels, l, u)
+	return suspect && here.isGood() && e.trial.Rate > from && e.trial.Rate > levels[0].rate
+}
+
+// untrusted returns the load from which on short good trials may have lived on
+// a burst or a queue, if the good end of the bracket is such a one: what the
+// server keeps up past the bracket, or, when that is little, what a queue of
+// one timeout can hide for as long as a trial lasts.
+func (s *Search) untrusted(levels []level, l, u level) (from float64, suspect bool) {
+	p := kept(levels, u.rate)
+	if s.stage != Retention || l.long || !(p < 0.97*l.goodput) {
+		return 0, false
+	}
+	if p >= 0.7*l.goodput {
+		return p, true
+	}
+	t := s.trial(l.rate, 1, 200)
+	return u.rate / (1 + float64(s.opt.Timeout)/float64(t.Settle+t.Measure)), true
 }
 
 // ceiling is the lowest load that the generator could not offer, once it has

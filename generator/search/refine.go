@@ -234,13 +234,16 @@ func (s *Search) longer(rate float64) Trial {
 }
 
 // reserve is what the refinement leaves for the loads past the knee, and to
-// repeat two of them.
+// repeat two of them; on a tight budget for three of them.
 func (s *Search) reserve() time.Duration {
 	if s.opt.MaxX <= 1 {
 		return 0
 	}
-	each := s.cost(s.trial(max(1, s.opt.Guess), 0.8, 200))
-	return min(8*each, s.opt.Budget*4/10)
+	n := time.Duration(len(multiples) + 3)
+	if s.tight() {
+		n = 3
+	}
+	return min(n*s.cost(s.trial(max(1, 2*s.opt.Guess), 0.8, 200)), s.opt.Budget*4/10)
 }
 
 // count is the number of trials of a stage so far.
