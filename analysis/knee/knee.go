@@ -24,7 +24,6 @@ const (
 	GeneratorLimited = "generator_limited" // no load was bad, and higher ones could not be offered
 	Inversion        = "inversion"         // a load is bad, and a higher one good again: RPS is the first knee, Next the last
 	Insufficient     = "insufficient"      // fewer than 3 loads
-	Inconclusive     = "inconclusive"      // loads contradict each other beyond the noise
 )
 
 // The flags of a Result.
