@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"knee/analysis/knee"
@@ -25,6 +26,7 @@ type Meta struct {
 	Timeout     time.Duration `json:"timeout_ns"`   // the longest of the classes
 	Certified   bool          `json:"certified"`    // both ends of the knee's interval were certified
 	CPUShare    *float64      `json:"cpu_share"`    // of one CPU, used by the generator; nil when unknown
+	Stopped     bool          `json:"stopped"`      // before its end: the last step is cut short
 	Ended       string        `json:"ended"`        // why the search ended
 	SetAside    []int         `json:"set_aside"`    // trials that later ones took the place of, or that were a warm-up
 	Warnings    []string      `json:"warnings"`
@@ -32,6 +34,19 @@ type Meta struct {
 	// whether they were compared at all.
 	Reconciled  bool     `json:"reconciled"`
 	Differences []string `json:"differences"`
+
+	end time.Duration // of the last window with an arrival, when the run was stopped
+}
+
+// lastArrival returns the end of the last window in which a request was due.
+func lastArrival(series *record.Series) time.Duration {
+	windows := series.ByEnding()
+	for i, w := range slices.Backward(windows) {
+		if w.Planned > 0 {
+			return time.Duration(i+1) * record.Window
+		}
+	}
+	return 0
 }
 
 // Analyze makes the result of a run from its records. Checks are judged
@@ -54,6 +69,9 @@ func Analyze(series *record.Series, m Meta) *Result {
 	}
 	if m.Reconciled {
 		r.Reconciliation.Matched = some(len(m.Differences) == 0)
+	}
+	if m.Stopped {
+		m.end = lastArrival(series)
 	}
 	recorded := series.Steps()
 	for _, s := range recorded {
@@ -93,7 +111,7 @@ func points(recorded []*record.Step, steps []Step) []knee.Point {
 			continue
 		}
 		step := steps[i]
-		if s.Info.From != s.Info.To || spiked[s.Info.Trial] || step.Counts.Unfinished > 0 || step.SetAside {
+		if s.Info.From != s.Info.To || spiked[s.Info.Trial] || step.SetAside || isCut(step) {
 			continue
 		}
 		points = append(points, Point(step))

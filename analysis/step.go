@@ -36,7 +36,7 @@ const (
 // StepOf turns what was recorded of a step into its place in the result.
 func StepOf(s *record.Step, series *record.Series, m Meta) Step {
 	info := s.Info
-	seconds := info.Duration.Seconds()
+	seconds := m.lasted(info).Seconds()
 	step := Step{
 		IntendedRPS:      info.Rate(),
 		DurationS:        seconds,
@@ -78,6 +78,14 @@ func StepOf(s *record.Step, series *record.Series, m Meta) Step {
 	return step
 }
 
+// lasted returns how long a step lasted: all of it, unless the run was stopped.
+func (m Meta) lasted(info record.StepInfo) time.Duration {
+	if !m.Stopped {
+		return info.Duration
+	}
+	return min(info.Duration, max(0, m.end-info.Start))
+}
+
 // growing says whether the number of requests in flight rose all through a
 // step of constant rate: the server did not keep up, whatever was answered.
 func growing(info record.StepInfo, series *record.Series) bool {
@@ -103,7 +111,9 @@ func fault(s *record.Step, m Meta) string {
 	case t.Planned == 0:
 		return "no arrivals"
 	case t.Unfinished > 0:
-		return fmt.Sprintf("cut short: %d unfinished", t.Unfinished)
+		return fmt.Sprintf(cutWhy+": %d unfinished", t.Unfinished)
+	case m.lasted(s.Info) < s.Info.Duration:
+		return cutWhy + ": the run was stopped"
 	case float64(t.Unsent) > maxUnsent*float64(t.Planned):
 		return fmt.Sprintf(limitedWhy+": %.1f%% unsent (%s)", 100*float64(t.Unsent)/float64(t.Planned), most(t.UnsentBy))
 	case m.Run.Clock == Wall && s.Lag.Count > 0 && s.Lag.P99 > time.Duration(maxLag*float64(m.Timeout)):
@@ -111,6 +121,12 @@ func fault(s *record.Step, m Meta) string {
 	}
 	return ""
 }
+
+// isCut says whether a step ended before its time.
+func isCut(s Step) bool { return strings.HasPrefix(s.Why, cutWhy) }
+
+// cutWhy begins Step.Why of a step that ended before its time.
+const cutWhy = "cut short"
 
 // isLimited says whether a step supports no claim because of the generator.
 func isLimited(s Step) bool { return strings.HasPrefix(s.Why, limitedWhy) }

@@ -23,6 +23,7 @@ func (s *session) conclude(err error) error {
 	case err != nil:
 		s.meta.Warnings = append(s.meta.Warnings, fmt.Sprintf("ended early: %v", err))
 	}
+	s.meta.Stopped = err != nil
 	r, ferr := s.finish()
 	if r != nil {
 		if werr := s.w.print(r, s.o); werr != nil {

@@ -109,7 +109,9 @@ func (w *world) report(err error) int {
 		return verdict.CodeOK
 	}
 	code := verdict.CodeUsage
-	if f := (*failure)(nil); errors.As(err, &f) {
+	if stopped := (*interrupt)(nil); errors.As(err, &stopped) {
+		code = stopped.code()
+	} else if f := (*failure)(nil); errors.As(err, &f) {
 		if f.err == nil {
 			return f.code
 		}
