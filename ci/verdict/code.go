@@ -41,7 +41,8 @@ const (
 //
 // A knee or plateau that is generator_limited, insufficient, inversion or
 // inconclusive is no answer; no goodput at all is a fail. A decline, a
-// collapse, no_knee, below_range and range_short are answers.
+// collapse, no_knee, below_range and range_short are answers. A run without
+// checks whose load could not be offered is inconclusive.
 func Overall(r *analysis.Result, asked Question) string {
 	overall := Pass
 	add := func(v string) {
@@ -54,9 +55,12 @@ func Overall(r *analysis.Result, asked Question) string {
 	for _, c := range r.Checks {
 		add(c.Verdict)
 	}
-	if asked == KneeAndPlateau {
+	switch {
+	case asked == KneeAndPlateau:
 		add(answered(r.Knee.Verdict))
 		add(answered(r.Plateau.Verdict))
+	case len(r.Checks) == 0 && r.Generator.Verdict == "limited":
+		add(Inconclusive) // nobody judged the loads, and they were not offered
 	}
 	return overall
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"knee/analysis"
+	"knee/analysis/knee"
 	"knee/analysis/recovery"
 	"knee/ci/verdict"
 	"knee/generator/plan"
@@ -18,9 +19,11 @@ import (
 	"knee/profiles"
 )
 
-// How long find may take, apart from starting up.
+// How long the search may take. Where callers wait longer than half a second,
+// it gets as much longer: a trial must outlast many timeouts to say anything.
 const (
 	findBudget  = 45 * time.Second
+	findPatient = 90 // timeouts, when that is longer
 	quickBudget = 11 * time.Second
 )
 
@@ -106,7 +109,7 @@ type finder struct {
 }
 
 func newFinder(s *session, limit, multiple float64) (*finder, error) {
-	budget := findBudget
+	budget := max(findBudget, findPatient*s.longest())
 	switch {
 	case s.o.quick:
 		budget = quickBudget
@@ -152,6 +155,9 @@ func (f *finder) run(ctx context.Context) error {
 	}
 	f.meta.Certified = f.search.Certified()
 	f.meta.Ended = f.search.Why()
+	if k, _ := f.search.Result(); k.Verdict != knee.Found {
+		f.meta.Warnings = append(f.meta.Warnings, "the search ended because "+f.search.Why())
+	}
 	for _, i := range f.search.SetAside() {
 		f.meta.SetAside = append(f.meta.SetAside, f.tried[i])
 	}
@@ -259,48 +265,50 @@ func drained(probe *record.Step, timeout time.Duration) bool {
 }
 
 // The load of the spike that find ends with, as multiples of the knee, and how
-// long it and the load before and after it are held.
+// long its parts are held.
 const (
 	baseX     = 0.7
 	spikeX    = 3.0
-	settleFor = time.Second
-	baseFor   = 3 * time.Second
-	spikeFor  = 3 * time.Second
-	backFor   = 3 * time.Second  // longest recovery that is still seen to hold
-	quickFor  = time.Second      // each of these, for a quick answer
-	afterMost = 20 * time.Second // at a very low rate, a recovery takes longer to see than anybody waits
+	settleFor = 500 * time.Millisecond
+	baseFor   = 2 * time.Second
+	spikeFor  = 2 * time.Second
+	backFor   = 2 * time.Second // longest recovery that is still seen to hold
+	quickFor  = time.Second     // each of these, for a quick answer
+	// At a low rate a recovery takes longer to see than anybody waits: what held
+	// for this long is reported as back, and for how long it held.
+	holdMost = 8 * time.Second
 )
 
 // A spikePlan is how long the parts of the spike are held.
 type spikePlan struct{ settle, base, spike, after time.Duration }
 
 // spikePlan returns the parts of the spike for a knee.
-func (f *finder) spikePlan(knee float64) spikePlan {
-	hold := recovery.Sustained(recovery.Options{BaseRate: baseX * knee, Deadline: f.longest()})
+func (f *finder) spikePlan(at float64) spikePlan {
+	hold := min(recovery.Sustained(recovery.Options{BaseRate: baseX * at, Deadline: f.longest()}), holdMost)
 	if f.o.quick {
-		return spikePlan{settle: quickFor, base: quickFor, spike: quickFor, after: min(hold+quickFor, afterMost)}
+		return spikePlan{settle: settleFor, base: quickFor, spike: quickFor, after: hold + quickFor}
 	}
-	return spikePlan{settle: settleFor, base: baseFor, spike: spikeFor, after: min(hold+backFor, afterMost)}
+	return spikePlan{settle: settleFor, base: baseFor, spike: spikeFor, after: hold + backFor}
 }
 
 func (p spikePlan) total() time.Duration { return p.settle + p.base + p.spike + p.after }
 
 // spike offers seven tenths of the knee, a spike, and seven tenths again.
-func (f *finder) spike(ctx context.Context, knee float64) error {
-	rate := spikeX * knee
+func (f *finder) spike(ctx context.Context, at float64) error {
+	rate := spikeX * at
 	if f.limit > 0 {
 		rate = min(rate, f.limit)
 	}
-	if rate <= baseX*knee {
+	if rate <= baseX*at {
 		return nil // the limit leaves no room for a spike
 	}
 	f.progress.load("spike", rate)
-	p := f.spikePlan(knee)
+	p := f.spikePlan(at)
 	phases := []plan.Phase{
-		{Kind: plan.Hold, Label: analysis.Settle, Rate: baseX * knee, For: p.settle},
-		{Kind: plan.Hold, Label: analysis.Base, Rate: baseX * knee, For: p.base},
+		{Kind: plan.Hold, Label: analysis.Settle, Rate: baseX * at, For: p.settle},
+		{Kind: plan.Hold, Label: analysis.Base, Rate: baseX * at, For: p.base},
 		{Kind: plan.Spike, Label: analysis.Spike, Rate: rate, For: p.spike},
-		{Kind: plan.Hold, Label: analysis.After, Rate: baseX * knee, For: p.after},
+		{Kind: plan.Hold, Label: analysis.After, Rate: baseX * at, For: p.after},
 	}
 	for n := range spikes {
 		if n > 0 {
