@@ -70,3 +70,16 @@ func TestOverallAndCode(t *testing.T) {
 		}
 	}
 }
+
+// Without checks nobody judges the loads; that they were not offered must not
+// look like a pass.
+func TestARunWithoutChecksWhoseLoadWasNotOffered(t *testing.T) {
+	r := &analysis.Result{Generator: analysis.Generator{Verdict: "limited"}}
+	if got := Overall(r, ChecksOnly); got != Inconclusive {
+		t.Errorf("without checks: %s, want %s", got, Inconclusive)
+	}
+	r.Checks = []analysis.Check{{Verdict: Pass}}
+	if got := Overall(r, ChecksOnly); got != Pass {
+		t.Errorf("with a check that is met: %s, want %s", got, Pass)
+	}
+}
