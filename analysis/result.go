@@ -1,6 +1,8 @@
 // Package analysis turns the records of a run into a Result with warnings.
 package analysis
 
+import "knee/generator/record"
+
 // Schema is the version of Result's JSON form.
 const Schema = "knee.result/v1"
 
@@ -81,20 +83,7 @@ type Step struct {
 }
 
 // Counts are numbers of originals, with attempts beside them.
-type Counts struct {
-	Planned    uint64 `json:"planned"`
-	Unsent     uint64 `json:"unsent"`
-	Withheld   uint64 `json:"withheld"`
-	Sent       uint64 `json:"sent"`
-	Good       uint64 `json:"good"`
-	Degraded   uint64 `json:"degraded"`
-	Late       uint64 `json:"late"`
-	Rejected   uint64 `json:"rejected"`
-	Timeout    uint64 `json:"timeout"`
-	Failed     uint64 `json:"failed"`
-	Unfinished uint64 `json:"unfinished"`
-	Attempts   uint64 `json:"attempts"`
-}
+type Counts = record.Counts
 
 // Class is one class's part of a step.
 type Class struct {

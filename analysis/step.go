@@ -41,7 +41,7 @@ func StepOf(s *record.Step, series *record.Series, m Meta) Step {
 		IntendedRPS:      info.Rate(),
 		DurationS:        seconds,
 		Phase:            info.Phase,
-		Counts:           Counts(s.Total.Counts),
+		Counts:           s.Total.Counts,
 		RejectedByReason: reasons(s.Total.RejectedBy),
 		FailedByKind:     reasons(s.Total.FailedBy),
 		UnsentByReason:   reasons(s.Total.UnsentBy),
@@ -65,7 +65,7 @@ func StepOf(s *record.Step, series *record.Series, m Meta) Step {
 		step.ThroughputRPS = float64(s.Total.Good+s.Total.Late) / seconds
 	}
 	for i, name := range series.Classes() {
-		c := Class{Counts: Counts(s.ByClass[i].Counts), ResponseMS: latency(s.ClassResponse[i])}
+		c := Class{Counts: s.ByClass[i].Counts, ResponseMS: latency(s.ClassResponse[i])}
 		if seconds > 0 {
 			c.GoodputRPS = float64(c.Counts.Good) / seconds
 		}

@@ -125,7 +125,7 @@ func collapseCause(r *analysis.Result, loads []load) string {
 	var c analysis.Counts
 	for _, l := range loads {
 		if l.valid() && l.steady() && (!known(from) || l.intended >= *from) {
-			c = sum(c, l.counts)
+			c.Add(l.counts)
 		}
 	}
 	// A request that is still unanswered when its caller stops listening is one

@@ -86,7 +86,7 @@ func merge(steps []analysis.Step) load {
 		if known(s.ResponseMS.P99) {
 			p99 = append(p99, *s.ResponseMS.P99)
 		}
-		l.counts = sum(l.counts, s.Counts)
+		l.counts.Add(s.Counts)
 		for reason, n := range s.RejectedByReason {
 			l.rejected[reason] += n
 		}
@@ -94,23 +94,6 @@ func merge(steps []analysis.Step) load {
 	l.offered, l.goodput = *median(offered), *median(goodput)
 	l.p50, l.p99 = median(p50), median(p99)
 	return l
-}
-
-func sum(a, b analysis.Counts) analysis.Counts {
-	return analysis.Counts{
-		Planned:    a.Planned + b.Planned,
-		Unsent:     a.Unsent + b.Unsent,
-		Withheld:   a.Withheld + b.Withheld,
-		Sent:       a.Sent + b.Sent,
-		Good:       a.Good + b.Good,
-		Degraded:   a.Degraded + b.Degraded,
-		Late:       a.Late + b.Late,
-		Rejected:   a.Rejected + b.Rejected,
-		Timeout:    a.Timeout + b.Timeout,
-		Failed:     a.Failed + b.Failed,
-		Unfinished: a.Unfinished + b.Unfinished,
-		Attempts:   a.Attempts + b.Attempts,
-	}
 }
 
 // median returns nil where there are no values.
