@@ -140,7 +140,9 @@ func (f *finder) run(ctx context.Context) error {
 	if f.resettable() {
 		total += f.spikePlan(f.capacity()).total()
 	}
-	f.progress.say("about %v of load", total.Round(time.Second))
+	if !f.o.virtual {
+		f.progress.say("about %v of load", total.Round(time.Second))
+	}
 	ctx, stop := f.progress.start(ctx, total)
 	defer stop()
 	for {
