@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -120,6 +121,13 @@ func points(recorded []*record.Step, steps []Step) []knee.Point {
 }
 
 // Point is a step as a point of the goodput curve.
+//
+// Goodput counts what was due in the step, and some of that is answered after
+// its end. Where a queue filled up meanwhile, a load looks better than the
+// server can go on serving it, by as many requests as the queue took in: the
+// bias of timeout/duration by which a trial overstates the knee of a server that
+// queues. So where fewer good answers came during the step, by more than chance,
+// they are what counts.
 func Point(s Step) knee.Point {
 	p := knee.Point{
 		Offered:  s.OfferedRPS,
@@ -133,8 +141,17 @@ func Point(s Step) knee.Point {
 	if s.ResponseMS.P99 != nil {
 		p.P99 = time.Duration(*s.ResponseMS.P99 * float64(time.Millisecond))
 	}
+	owed := float64(s.Counts.Good) - float64(s.GoodDuring)
+	if byChance := chance * math.Sqrt(float64(s.InFlightStart+s.InFlightEnd)); owed > byChance {
+		p.Good = s.GoodDuring
+		p.Goodput = float64(s.GoodDuring) / s.DurationS
+	}
 	return p
 }
+
+// chance is how many standard deviations of what is in flight at both ends of a
+// step may come by chance.
+const chance = 2
 
 // capacity is the load that x is a multiple of: the declared one, else the
 // knee.

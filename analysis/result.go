@@ -70,14 +70,17 @@ type Step struct {
 	WithheldByReason map[string]uint64 `json:"withheld_by_reason"`
 	ByClass          map[string]Class  `json:"by_class"`
 	GoodputRPS       float64           `json:"goodput_rps"`
-	ThroughputRPS    float64           `json:"throughput_rps"` // good and late
-	ResponseMS       Latency           `json:"response_ms"`    // of good, from planned
-	ServiceMS        Latency           `json:"service_ms"`     // of good, from sent
-	RejectMS         Latency           `json:"reject_ms"`      // of rejected, from sent
-	LateMS           Latency           `json:"late_ms"`        // of late, from planned
-	LagMS            Latency           `json:"lag_ms"`         // of sent: sent minus planned
-	Growing          bool              `json:"growing"`        // the backlog rose throughout: not a steady load
-	SetAside         bool              `json:"set_aside"`      // another trial of the load took its place
+	ThroughputRPS    float64           `json:"throughput_rps"`  // good and late
+	ResponseMS       Latency           `json:"response_ms"`     // of good, from planned
+	ServiceMS        Latency           `json:"service_ms"`      // of good, from sent
+	RejectMS         Latency           `json:"reject_ms"`       // of rejected, from sent
+	LateMS           Latency           `json:"late_ms"`         // of late, from planned
+	LagMS            Latency           `json:"lag_ms"`          // of sent: sent minus planned
+	GoodDuring       uint64            `json:"good_during"`     // good answers that came during the step, whenever they were due; of a step that is not whole windows of 200 ms: good
+	InFlightStart    int               `json:"in_flight_start"` // requests open as the step began …
+	InFlightEnd      int               `json:"in_flight_end"`   // … and as it ended
+	Growing          bool              `json:"growing"`         // the backlog rose throughout: not a steady load
+	SetAside         bool              `json:"set_aside"`       // another trial of the load took its place
 	Valid            bool              `json:"valid"`
 	Why              string            `json:"why"` // why it supports no claim, when it is not valid
 }

@@ -71,6 +71,12 @@ func StepOf(s *record.Step, series *record.Series, m Meta) Step {
 		}
 		step.ByClass[name] = c
 	}
+	step.GoodDuring = s.Total.Good
+	if end := info.Start + m.lasted(info); info.Start%record.Window == 0 && end%record.Window == 0 {
+		step.GoodDuring = goodDuring(info.Start, end, series)
+	}
+	step.InFlightStart = openAt(info.Start, series)
+	step.InFlightEnd = openAt(info.Start+m.lasted(info), series)
 	step.SetAside = slices.Contains(m.SetAside, info.Trial)
 	step.Growing = growing(s.Info, series)
 	step.Why = fault(s, m)
@@ -84,6 +90,27 @@ func (m Meta) lasted(info record.StepInfo) time.Duration {
 		return info.Duration
 	}
 	return min(info.Duration, max(0, m.end-info.Start))
+}
+
+// openAt returns how many requests are in flight at an instant at which a window
+// begins.
+func openAt(at time.Duration, series *record.Series) int {
+	open := series.InFlight(at-record.Window, at)
+	if len(open) == 0 {
+		return 0
+	}
+	return open[len(open)-1]
+}
+
+// goodDuring returns how many good answers came between two instants at which
+// windows begin.
+func goodDuring(from, to time.Duration, series *record.Series) uint64 {
+	var good uint64
+	windows := series.ByEnding()
+	for _, w := range windows[min(int(from/record.Window), len(windows)):min(int(to/record.Window), len(windows))] {
+		good += w.Good
+	}
+	return good
 }
 
 // growing says whether the number of requests in flight rose all through a

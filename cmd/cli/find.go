@@ -49,7 +49,7 @@ built-in server then gets a spike, and find says how long goodput took to return
 	f.BoolVar(&o.quick, "quick", false, "a coarse answer in half a minute")
 	f.BoolVar(&o.certify, "certify", false, "go on until the interval of the knee is certified")
 	f.Var((*given)(&o.max), "max", "highest `LOAD`: a multiple of the knee, or a rate that is never exceeded (default 10.2x)")
-	f.Var((*positive)(&o.step), "step", "measured time of each load, in place of what the budget allows")
+	f.Var((*positive)(&o.step), "step", "measured time of each load, in whole fifths of a second, in place of what the budget allows")
 	return cmd
 }
 
@@ -217,8 +217,8 @@ func (f *finder) attempt(ctx context.Context, t search.Trial) (analysis.Step, er
 		return analysis.Step{}, err
 	}
 	steps, err := f.trial(ctx, []plan.Phase{
-		{Kind: plan.Hold, Label: analysis.Settle, Rate: t.Rate, For: t.Settle},
-		{Kind: plan.Hold, Label: t.Stage, Rate: t.Rate, For: t.Measure},
+		{Kind: plan.Hold, Label: analysis.Settle, Rate: t.Rate, For: record.NextWindow(t.Settle)},
+		{Kind: plan.Hold, Label: t.Stage, Rate: t.Rate, For: record.NextWindow(t.Measure)},
 	})
 	if err != nil {
 		return analysis.Step{}, err

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"os"
@@ -10,6 +11,7 @@ import (
 
 	"knee/analysis"
 	"knee/ci/verdict"
+	"knee/generator/plan"
 )
 
 // The whole way on the wall clock: a server process, sockets, records, report.
@@ -43,8 +45,8 @@ func TestALiveRunAddsUp(t *testing.T) {
 	}
 }
 
-// An interrupt stops the load and still gives a report. The first line of
-// progress comes when the load is on: that is when the interrupt comes here.
+// An interrupt stops the load and still gives a report. It comes here with the
+// first line of progress of the sweep, when the phase before it is over.
 func TestAnInterruptedRunReportsWhatThereIs(t *testing.T) {
 	for name, c := range map[string]struct {
 		signal os.Signal
@@ -54,12 +56,15 @@ func TestAnInterruptedRunReportsWhatThereIs(t *testing.T) {
 		"SIGTERM": {syscall.SIGTERM, verdict.CodeTerminated},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w, stdout, _ := quietWorld("find", "--format", "json")
+			w, stdout, _ := quietWorld("run", "default", "--format", "json",
+				"--set", "load.phases=[{kind: hold, rate: 0.5x, for: 400ms}, {kind: sweep, from: 0.5x, to: 1x, ratio: 2, hold: 10s, passes: 1}]")
 			signals := make(chan os.Signal, 1)
 			w.interrupts = func() (<-chan os.Signal, func()) { return signals, func() {} }
 			var once sync.Once
 			w.stderr = writerFunc(func(p []byte) (int, error) {
-				once.Do(func() { signals <- c.signal })
+				if bytes.HasPrefix(p, []byte(plan.Sweep)) {
+					once.Do(func() { signals <- c.signal })
+				}
 				return len(p), nil
 			})
 			if code := run(context.Background(), w); code != c.code {

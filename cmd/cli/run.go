@@ -10,6 +10,7 @@ import (
 	"knee/analysis"
 	"knee/ci/verdict"
 	"knee/generator/plan"
+	"knee/generator/record"
 	"knee/profiles"
 )
 
@@ -121,7 +122,7 @@ func (s *session) plans() ([]plannedTrial, error) {
 
 // settle is how long a load of a sweep is held before it is measured: three
 // timeouts, so that every queue that can be served in time has filled.
-func (s *session) settle() time.Duration { return 3 * s.longest() }
+func (s *session) settle() time.Duration { return record.NextWindow(3 * s.longest()) }
 
 // runPlans runs the trials in order. It says beforehand how many arrivals they
 // bring, and afterwards when it was another number.

@@ -129,8 +129,8 @@ func (d *Driver) Close() error {
 	return nil
 }
 
-// Run offers p from now on, as part of a trial of the run, and returns when its
-// time is over, every arrival has ended and the records are flushed. When ctx
+// Run offers p from the next record.Window on, as part of a trial of the run,
+// and returns when its time is over, every arrival has ended and the records are flushed. When ctx
 // is done no further arrivals come; Run waits for the open ones and returns the
 // cause.
 //
@@ -149,8 +149,9 @@ func (d *Driver) Run(ctx context.Context, trial int, p *plan.Plan) error {
 	defer wait.release()
 
 	now := d.advanceClock()
-	d.population.Offer(p, trial, now)
-	end := now + p.Duration()
+	start := record.NextWindow(now)
+	d.population.Offer(p, trial, start)
+	end := start + p.Duration()
 	limit := end + d.patience
 	stop := ctx.Done()
 	var stopped error

@@ -25,6 +25,13 @@ const (
 // Window is the width of a counter window.
 const Window = 200 * time.Millisecond
 
+// NextWindow returns the first instant from now on at which a Window begins. A
+// plan that is offered from there has windows that are also those of its steps,
+// so that what is open at the ends of a step is known exactly.
+func NextWindow(now time.Duration) time.Duration {
+	return (now + Window - 1) / Window * Window
+}
+
 // HistWindow is the width of a histogram window.
 const HistWindow = time.Second
 

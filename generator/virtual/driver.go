@@ -94,8 +94,9 @@ const patrol = 256
 // is done no further arrivals come; Run waits for the open ones, which the end
 // of their timeout and grace bounds, and returns the cause.
 func (d *Driver) Run(ctx context.Context, trial int, p *plan.Plan) error {
-	end := d.now + p.Duration()
-	d.population.Offer(p, trial, d.now)
+	start := record.NextWindow(d.now)
+	end := start + p.Duration()
+	d.population.Offer(p, trial, start)
 	var stopped error
 	for i := 0; ; i++ {
 		if i%patrol == 0 && stopped == nil && ctx.Err() != nil {
