@@ -11,10 +11,10 @@ import (
 func (c *Core) advance(now time.Duration, wakes bool) {
 	now = min(max(now, c.now), protection.Never-1)
 	for {
-		ending, wake := c.nextEnding(), c.nextWake()
+		wake := c.nextWake()
 		switch {
-		case ending <= now && ending <= wake:
-			c.end(ending)
+		case c.endingNext <= now && c.endingNext <= wake:
+			c.end(c.endingNext)
 		case wake < now || wake == now && wakes:
 			c.wake(wake)
 		default:
@@ -24,12 +24,14 @@ func (c *Core) advance(now time.Duration, wakes bool) {
 	}
 }
 
-// nextEnding returns the instant at which the first work that the core ends is done.
-func (c *Core) nextEnding() time.Duration {
-	if len(c.endings.heap) == 0 {
-		return protection.Never
+// foresee finds the instant at which the first work that the core ends is done.
+// It is called when that work or the pace changes, which is less often than the
+// instant is asked for.
+func (c *Core) foresee() {
+	c.endingNext = protection.Never
+	if !c.endings.empty() {
+		c.endingNext = c.pace.when(c.endings.first())
 	}
-	return c.pace.when(c.endings.heap[0].done)
 }
 
 // nextWake returns the next instant at which a fault, an expiry or a tick is due.
@@ -72,6 +74,7 @@ func (c *Core) tick() {
 func (c *Core) end(now time.Duration) {
 	c.now = now
 	e := c.endings.pop()
+	c.foresee()
 	if e.r == nil {
 		c.paying--
 	} else {

@@ -82,7 +82,7 @@ func (c *Core) admit(now time.Duration, r *protection.Request) protection.Reason
 	var out pushOut
 	for i := range c.plug.chain {
 		reason := c.plug.chain[i].Admit(now, r, l)
-		if reason == "" || c.makeRoom(now, r, i, reason, &l, &out) {
+		if reason == "" || c.plug.evictor != nil && c.makeRoom(now, r, i, reason, &l, &out) {
 			continue
 		}
 		for _, let := range c.plug.chain[:i] {
@@ -109,11 +109,11 @@ type pushOut struct {
 	reason protection.Reason
 }
 
-// makeRoom reports whether link i, which refused r, lets it in when the order
-// gives up a waiting request for it. Then l becomes the load without that one.
+// makeRoom reports whether link i, which refused r, lets it in when the order,
+// an evictor, gives up a waiting request for it. Then l becomes the load without that one.
 // The order is asked once for each arrival.
 func (c *Core) makeRoom(now time.Duration, r *protection.Request, i int, reason protection.Reason, l *protection.Load, out *pushOut) bool {
-	if c.plug.evictor == nil || !c.plug.chain[i].bounds || out.asked {
+	if !c.plug.chain[i].bounds || out.asked {
 		return false
 	}
 	out.asked = true

@@ -27,6 +27,8 @@ type Core struct {
 	expiries expiries
 	endings  endings
 
+	endingNext time.Duration // when the first of endings is done; Never when none will be
+
 	nWaiting, nHeld int
 	running, paying int
 	queuedCost      float64
@@ -59,7 +61,7 @@ func New(s Spec) (*Core, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Core{spec: s, faultNext: protection.Never, pace: pace{factor: 1}}
+	c := &Core{spec: s, faultNext: protection.Never, endingNext: protection.Never, pace: pace{factor: 1}}
 	c.bend()
 	c.begin(plug)
 	return c, nil
@@ -84,11 +86,12 @@ func (c *Core) Reset(now time.Duration) error {
 		return err
 	}
 	c.advance(now, true)
-	for len(c.endings.heap) > 0 {
+	for !c.endings.empty() {
 		if e := c.endings.pop(); e.r != nil {
 			c.forget(e.r)
 		}
 	}
+	c.foresee()
 	for c.external.oldest != nil {
 		r := c.external.oldest
 		c.external.remove(r)
@@ -122,7 +125,7 @@ func (c *Core) Advance(now time.Duration) { c.advance(now, true) }
 
 // Next returns the instant at which the core wants Advance, if nothing happens
 // before; Never when it waits for the shell alone.
-func (c *Core) Next() time.Duration { return min(c.nextEnding(), c.nextWake()) }
+func (c *Core) Next() time.Duration { return min(c.endingNext, c.nextWake()) }
 
 // Effects returns what the shell has to carry out since the last call. The slice
 // is valid until the next call of Effects.

@@ -12,7 +12,7 @@ func (c *Core) dispatch(now time.Duration) {
 		if c.debt.owed > 0 {
 			paid := c.debt.take(c.conditions.Workers)
 			c.paying++
-			c.endings.add(later(c.pace.read(now), paid), nil)
+			c.work(now, paid, nil)
 			continue
 		}
 		if c.nWaiting == 0 {
@@ -64,11 +64,17 @@ func (c *Core) start(now time.Duration, r *protection.Request) {
 	r.Links.State = running
 	c.running++
 	if !c.spec.External {
-		c.endings.add(later(c.pace.read(now), max(r.Work, 0)), r)
+		c.work(now, max(r.Work, 0), r)
 		return
 	}
 	c.external.add(r)
 	c.effects = append(c.effects, Effect{Kind: Start, R: r, At: now, Work: c.pace.stretch(r.Work)})
+}
+
+// work has a worker begin what takes so long: r's work, or the debt when r is nil.
+func (c *Core) work(now, long time.Duration, r *protection.Request) {
+	c.endings.add(later(c.pace.read(now), long), r)
+	c.foresee()
 }
 
 // Finish tells the core of Spec.External that r's work ended at now, and how. It
@@ -120,11 +126,23 @@ func (c *Core) leave(now time.Duration, r *protection.Request, e protection.End)
 
 // tell adds the effect that answers r's caller.
 func (c *Core) tell(kind EffectKind, now time.Duration, r *protection.Request, reason protection.Reason) {
-	c.effects = append(c.effects, Effect{
-		Kind: kind, R: r, At: now,
-		Answer: protection.Answer{Reason: reason, Degraded: r.Degraded && kind == Reply},
-	})
+	e := c.effect()
+	e.Kind, e.R, e.At, e.Work = kind, r, now, 0
+	a := &e.Answer
+	a.Reason, a.RetryAfter, a.Degraded = reason, 0, r.Degraded && kind == Reply
 	for _, s := range c.plug.stampers {
-		s.Stamp(now, r, &c.effects[len(c.effects)-1].Answer)
+		s.Stamp(now, r, a)
 	}
+}
+
+// effect returns a further effect, all of whose fields are to be set. They are
+// set in place: a literal would be built first, then copied.
+func (c *Core) effect() *Effect {
+	n := len(c.effects)
+	if n == cap(c.effects) {
+		c.effects = append(c.effects, Effect{})
+	} else {
+		c.effects = c.effects[:n+1]
+	}
+	return &c.effects[n]
 }

@@ -45,5 +45,6 @@ func (c *Core) bend() {
 	}
 	c.conditions = cond
 	c.pace.set(c.now, cond)
+	c.foresee()
 	c.costRate = c.throughput.rate(cond.Workers)
 }

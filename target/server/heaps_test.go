@@ -67,13 +67,15 @@ func TestEndings(t *testing.T) {
 		var start uint64
 		t.Repeat(map[string]func(*rapid.T){
 			"add": func(t *rapid.T) {
-				done := time.Duration(rapid.IntRange(0, 20).Draw(t, "done"))
-				h.add(done, nil)
-				n[done] = append(n[done], start)
-				start++
+				for _, at := range rapid.SliceOfN(rapid.IntRange(0, 20), 1, 20).Draw(t, "done") {
+					done := time.Duration(at)
+					h.add(done, nil)
+					n[done] = append(n[done], start)
+					start++
+				}
 			},
 			"pop": func(t *rapid.T) {
-				if len(h.heap) == 0 {
+				if h.empty() {
 					t.Skip()
 				}
 				first := protection.Never
