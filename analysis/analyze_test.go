@@ -239,3 +239,37 @@ func TestTheLoadAfterASpikeIsNoPointOfTheCurve(t *testing.T) {
 		t.Errorf("knee %s at %v (%s), want about 1000/s", r.Knee.Verdict, r.Knee.RPS, r.Knee.Why)
 	}
 }
+
+// What a queue took in during a trial looks like goodput, and is not: the server
+// carries 400/s here, and the rest of the good answers comes after the end.
+func TestWhatAQueueOwesIsNoGoodput(t *testing.T) {
+	fill := Step{Phase: "refine", IntendedRPS: 500, OfferedRPS: 500, GoodputRPS: 490, DurationS: 1, Valid: true,
+		Counts: Counts{Planned: 500, Sent: 500, Good: 490, Rejected: 10}, GoodDuring: 400, InFlightStart: 10, InFlightEnd: 100}
+	if p := Point(fill); p.Goodput != 400 || p.Good != 400 {
+		t.Errorf("goodput %v from %d good, want the 400 that came during the step", p.Goodput, p.Good)
+	}
+	chance := fill
+	chance.GoodDuring, chance.InFlightStart, chance.InFlightEnd = 482, 10, 18
+	if p := Point(chance); p.Goodput != 490 || p.Good != 490 {
+		t.Errorf("goodput %v from %d good, want 490: eight more in flight are chance", p.Goodput, p.Good)
+	}
+	drain := fill
+	drain.GoodDuring, drain.InFlightStart, drain.InFlightEnd = 580, 100, 10
+	if p := Point(drain); p.Goodput != 490 {
+		t.Errorf("goodput %v, want 490: what was due before does not count", p.Goodput)
+	}
+}
+
+func TestGoodDuringAStep(t *testing.T) {
+	r := Analyze(madeUp(load(0, 500, 1), load(1, 1000, 0.5)), wall())
+	for i, want := range []struct{ good, open int }{{500, 0}, {500, 0}} {
+		if s := r.Steps[i]; s.GoodDuring != uint64(want.good) || s.InFlightEnd != want.open {
+			t.Errorf("step %d: %d good during it and %d open at its end, want %+v", i, s.GoodDuring, s.InFlightEnd, want)
+		}
+	}
+	odd := load(0, 500, 1)
+	odd.length = 300 * time.Millisecond // not whole windows: what came during it is not known
+	if s := Analyze(madeUp(odd), wall()).Steps[0]; s.GoodDuring != s.Counts.Good {
+		t.Errorf("%d good during a step of one and a half windows, want all %d", s.GoodDuring, s.Counts.Good)
+	}
+}
