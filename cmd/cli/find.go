@@ -145,10 +145,20 @@ func (f *finder) run(ctx context.Context) error {
 	}
 	ctx, stop := f.progress.start(ctx, total)
 	defer stop()
+	err := f.searchAll(ctx)
+	f.conclusions()
+	if k, _ := f.search.Result(); err == nil && f.resettable() && k.RPS > 0 {
+		return f.spike(ctx, k.RPS)
+	}
+	return err
+}
+
+// searchAll runs the trials that the search asks for.
+func (f *finder) searchAll(ctx context.Context) error {
 	for {
 		t, more := f.search.Next()
 		if !more {
-			break
+			return nil
 		}
 		seen, err := f.try(ctx, t)
 		if err != nil {
@@ -156,23 +166,19 @@ func (f *finder) run(ctx context.Context) error {
 		}
 		f.search.Observe(t, seen)
 	}
+}
+
+// conclusions keeps what the search knows and the records do not.
+func (f *finder) conclusions() {
 	f.meta.Certified = f.search.Certified()
 	f.meta.Ended = f.search.Why()
-	if k, _ := f.search.Result(); k.Verdict != knee.Found {
-		f.meta.Warnings = append(f.meta.Warnings, "the search ended because "+f.search.Why())
-	}
 	for _, i := range f.search.SetAside() {
 		f.meta.SetAside = append(f.meta.SetAside, f.tried[i])
 	}
 	f.meta.Warnings = append(f.meta.Warnings, f.search.Notes()...)
-	if !f.resettable() {
-		return nil
+	if k, _ := f.search.Result(); k.Verdict != knee.Found && f.search.Why() != "" {
+		f.meta.Warnings = append(f.meta.Warnings, "the search ended because "+f.search.Why())
 	}
-	k, _ := f.search.Result()
-	if k.RPS <= 0 {
-		return nil
-	}
-	return f.spike(ctx, k.RPS)
 }
 
 // attempts is how often a load is offered until the generator was punctual. A
