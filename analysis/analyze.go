@@ -28,6 +28,7 @@ type Meta struct {
 	Certified   bool          `json:"certified"`    // both ends of the knee's interval were certified
 	CPUShare    *float64      `json:"cpu_share"`    // of one CPU, used by the generator; nil when unknown
 	Stopped     bool          `json:"stopped"`      // before its end: the last step is cut short
+	CutOff      bool          `json:"cut_off"`      // the search ended before the range asked for did
 	Ended       string        `json:"ended"`        // why the search ended
 	SetAside    []int         `json:"set_aside"`    // trials that later ones took the place of, or that were a warm-up
 	Warnings    []string      `json:"warnings"`
@@ -83,6 +84,10 @@ func Analyze(series *record.Series, m Meta) *Result {
 	}
 	points := points(recorded, r.Steps)
 	k := knee.Find(points, knee.Options{})
+	if m.CutOff && k.Verdict == knee.NoKnee {
+		// That there is none was not found out: higher loads were to come.
+		k.Verdict, k.Why = knee.Insufficient, k.Why+", and time ran out before a higher one was offered"
+	}
 	r.Knee = kneeOf(k, m)
 	r.Plateau = plateauOf(plateau.Judge(points, k, plateau.Options{}))
 	r.Capacity = capacity(r.Knee, m)

@@ -273,3 +273,16 @@ func TestGoodDuringAStep(t *testing.T) {
 		t.Errorf("%d good during a step of one and a half windows, want all %d", s.GoodDuring, s.Counts.Good)
 	}
 }
+
+func TestNoKneeIsAnAnswerToTheWholeRangeOnly(t *testing.T) {
+	healthy := []stretch{load(0, 100, 1), load(1, 200, 1), load(2, 400, 1)}
+	m := wall()
+	if r := Analyze(madeUp(healthy...), m); r.Knee.Verdict != "no_knee" || r.Plateau.Verdict != "no_knee" {
+		t.Errorf("knee %s, plateau %s; want no_knee", r.Knee.Verdict, r.Plateau.Verdict)
+	}
+	m.CutOff = true
+	r := Analyze(madeUp(healthy...), m)
+	if r.Knee.Verdict != "insufficient" || r.Plateau.Verdict != "insufficient" || *r.Knee.LowRPS != 400 {
+		t.Errorf("knee %s above %v, plateau %s; want insufficient, above 400/s", r.Knee.Verdict, r.Knee.LowRPS, r.Plateau.Verdict)
+	}
+}

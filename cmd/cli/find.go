@@ -168,6 +168,9 @@ func (f *finder) searchAll(ctx context.Context) error {
 	}
 }
 
+// nearly is the share of --max that, offered, leaves nothing of the range.
+const nearly = 0.95
+
 // conclusions keeps what the search knows and the records do not.
 func (f *finder) conclusions() {
 	f.meta.Certified = f.search.Certified()
@@ -176,7 +179,9 @@ func (f *finder) conclusions() {
 		f.meta.SetAside = append(f.meta.SetAside, f.tried[i])
 	}
 	f.meta.Warnings = append(f.meta.Warnings, f.search.Notes()...)
-	if k, _ := f.search.Result(); k.Verdict != knee.Found && f.search.Why() != "" {
+	k, _ := f.search.Result()
+	f.meta.CutOff = f.limit == 0 || k.MaxTested < nearly*f.limit
+	if k.Verdict != knee.Found && f.search.Why() != "" {
 		f.meta.Warnings = append(f.meta.Warnings, "the search ended because "+f.search.Why())
 	}
 }

@@ -5,7 +5,16 @@ import "time"
 // probeStart is the first load when nothing is known, in requests per second.
 const probeStart = 10
 
-// probe doubles the load until it is bad, with short trials. When the first
+// growth is the factor between probes. It is larger on a small budget: a guess
+// that is far too high costs one trial, many small steps cost them all.
+func (s *Search) growth() float64 {
+	if s.tight() {
+		return 4
+	}
+	return 2
+}
+
+// probe multiplies the load until it is bad, with short trials. When the first
 // load is bad it is repeated, and two higher ones are tried, before it goes
 // down: a cold server is bad at any load, and warms up sooner at a higher one.
 func (s *Search) probe() (Trial, bool) {
@@ -57,7 +66,7 @@ func (s *Search) nextProbe() (float64, bool) {
 		if !top.isGood() {
 			return top.rate, true
 		}
-		next := s.clamp(2 * top.rate)
+		next := s.clamp(s.growth() * top.rate)
 		return next, next > top.rate
 	}
 	// Everything was bad so far.

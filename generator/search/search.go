@@ -8,7 +8,7 @@
 // Observe, until Next says that there is none.
 //
 // A search has up to five stages: probe (only without a guess of the capacity:
-// double until a load is bad), coarse (a geometric grid around the guess, in
+// grow until a load is bad), coarse (a geometric grid around the guess, in
 // random order), refine (bisect the bracket, then repeat its ends), certify (on
 // request: go on at both ends until a sign test is sure), and retention (loads
 // to MaxX times the bracket's upper end). It starts no trial that does not fit
