@@ -133,7 +133,7 @@ func (r *Recorder) Attempt(step, class int, planned, attemptPlanned, sent time.D
 	if first {
 		s.cell.Sent++
 	}
-	r.measure(s.hist, Lag, sent-attemptPlanned)
+	r.of(s.hist, Lag).Record(sent - attemptPlanned)
 }
 
 // Unsend takes back an Attempt, given by the same arguments: it could not be
@@ -180,15 +180,15 @@ func (r *Recorder) End(e *Ending) {
 		if e.Degraded {
 			s.cell.Degraded++
 		}
-		r.measure(s.hist, Response, e.Done-e.Planned)
-		r.measure(s.hist, Service, e.Done-e.Sent)
+		r.of(s.hist, Response).Record(e.Done - e.Planned)
+		r.of(s.hist, Service).Record(e.Done - e.Sent)
 	case Rejected:
 		s.cell.Rejected++
-		r.measure(s.hist, Reject, e.Done-e.Sent)
+		r.of(s.hist, Reject).Record(e.Done - e.Sent)
 		r.reason(s.cell, e.Kind, e.Reason)
 	case Late:
 		s.cell.Late++
-		r.measure(s.hist, LateResponse, e.Done-e.Planned)
+		r.of(s.hist, LateResponse).Record(e.Done - e.Planned)
 	case Timeout:
 		s.cell.Timeout++
 	case Unfinished:
@@ -308,16 +308,20 @@ func (s StepInfo) windows() int {
 	return max(int(n), 1)
 }
 
-// measure records d in one population of h.
-func (r *Recorder) measure(h *Hist, p Population, d time.Duration) {
-	of := h.Of[p]
-	if of == nil {
-		if of = r.pool.histogram(); of == nil {
-			of = NewHistogram(r.highest)
-		}
-		h.Of[p] = of
+// of returns the histogram of one population of h.
+func (r *Recorder) of(h *Hist, p Population) *Histogram {
+	if h.Of[p] == nil {
+		h.Of[p] = r.histogram()
 	}
-	of.Record(d)
+	return h.Of[p]
+}
+
+// histogram returns an empty histogram.
+func (r *Recorder) histogram() *Histogram {
+	if h := r.pool.histogram(); h != nil {
+		return h
+	}
+	return NewHistogram(r.highest)
 }
 
 // reason counts why an original of c ended.

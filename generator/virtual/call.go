@@ -14,21 +14,19 @@ type call struct {
 	next    *call // free after this one
 }
 
-// outcome returns what the caller learns from e.
-func (c *call) outcome(e *server.Effect) client.Answer {
+// outcome fills a with what the caller learns from e.
+func (c *call) outcome(e *server.Effect, a *client.Answer) {
 	if c.failure.Where == Answering {
-		return c.failure.Answer
+		*a = c.failure.Answer
+		return
 	}
-	result := client.OK
+	a.Result = client.OK
 	if e.Kind == server.Refuse {
-		result = client.Rejected
+		a.Result = client.Rejected
 	}
-	return client.Answer{
-		Result:     result,
-		Reason:     string(e.Answer.Reason),
-		Degraded:   e.Answer.Degraded,
-		RetryAfter: e.Answer.RetryAfter,
-	}
+	a.Reason = string(e.Answer.Reason)
+	a.Degraded = e.Answer.Degraded
+	a.RetryAfter = e.Answer.RetryAfter
 }
 
 // calls keeps finished calls for reuse, so that a steady load allocates nothing.

@@ -155,6 +155,9 @@ func (d *Driver) carryOut(e client.Effect) {
 // carryOutRest does what followed from answers, in order; what follows from
 // that comes last.
 func (d *Driver) carryOutRest() {
+	if len(d.todo) == 0 {
+		return
+	}
 	for i := 0; i < len(d.todo); i++ {
 		d.carryOut(d.todo[i])
 	}
@@ -162,8 +165,10 @@ func (d *Driver) carryOutRest() {
 }
 
 // answer tells the population what became of an attempt.
-func (d *Driver) answer(a *client.Attempt, with client.Answer) {
-	d.todo = append(d.todo, d.population.Answer(d.now, a, with)...)
+func (d *Driver) answer(a *client.Attempt, with *client.Answer) {
+	if more := d.population.Answer(d.now, a, *with); len(more) > 0 { // to append nothing takes long, too
+		d.todo = append(d.todo, more...)
+	}
 }
 
 // send takes an attempt to the server, or as far as its transport lets it.
@@ -173,7 +178,7 @@ func (d *Driver) send(a *client.Attempt) {
 		c.failure = d.fail(a)
 	}
 	if c.failure.Where == Sending {
-		d.answer(a, c.failure.Answer)
+		d.answer(a, &c.failure.Answer)
 		d.calls.give(c)
 		return
 	}
@@ -197,11 +202,13 @@ func (d *Driver) send(a *client.Attempt) {
 // serve passes on what the server decided.
 func (d *Driver) serve() {
 	effects := d.server.Effects()
+	var answer client.Answer // filled in place: to copy what was just written stalls
 	for i := range effects {
 		e := &effects[i]
 		c := e.R.Shell.(*call)
 		if c.attempt != nil {
-			d.answer(c.attempt, c.outcome(e))
+			c.outcome(e, &answer)
+			d.answer(c.attempt, &answer)
 		}
 		d.calls.give(c)
 	}

@@ -59,7 +59,8 @@ func (c *Core) wake(now time.Duration) {
 // tick calls each protection whose instant has come. An instant that is not
 // after now would come for ever, so it is taken as the next one.
 func (c *Core) tick() {
-	l := c.load(c.now)
+	var l protection.Load
+	c.load(c.now, &l)
 	c.plug.tickNext = protection.Never
 	for i := range c.plug.tickers {
 		t := &c.plug.tickers[i]

@@ -78,7 +78,8 @@ func (c *Core) admit(now time.Duration, r *protection.Request) protection.Reason
 	r.Degraded, r.Started = false, 0
 	r.Links = protection.Links{}
 
-	l := c.load(now)
+	var l protection.Load
+	c.load(now, &l)
 	var out pushOut
 	for i := range c.plug.chain {
 		reason := c.plug.chain[i].Admit(now, r, l)

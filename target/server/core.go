@@ -164,9 +164,9 @@ func (c *Core) Gauges(now time.Duration) Gauges {
 	return g
 }
 
-// load returns what plug-ins may know at now. It is filled field by field: as a
-// literal it would be built, then copied, for each call of a plug-in.
-func (c *Core) load(now time.Duration) (l protection.Load) {
+// load fills l with what plug-ins may know at now. It fills it in place: what is
+// returned would be copied, and to copy what was just written stalls.
+func (c *Core) load(now time.Duration, l *protection.Load) {
 	l.Waiting = c.nWaiting
 	l.Running = c.running
 	l.Admitted = c.nWaiting + c.nHeld + c.running
@@ -178,7 +178,6 @@ func (c *Core) load(now time.Duration) (l protection.Load) {
 	} else {
 		l.Oldest, l.LastEmpty = protection.Never, now
 	}
-	return l
 }
 
 // plugIns are the order and the protections of a server, with the optional

@@ -18,7 +18,9 @@ func (c *Core) dispatch(now time.Duration) {
 		if c.nWaiting == 0 {
 			return
 		}
-		r := c.plug.order.Pop(now, c.load(now))
+		var l protection.Load
+		c.load(now, &l)
+		r := c.plug.order.Pop(now, l)
 		if r == nil {
 			return
 		}
@@ -49,7 +51,8 @@ func (c *Core) pick(now time.Duration, r *protection.Request) protection.Reason 
 	if len(c.plug.pickers) == 0 {
 		return ""
 	}
-	l := c.load(now)
+	var l protection.Load
+	c.load(now, &l)
 	for _, p := range c.plug.pickers {
 		if reason := p.Pick(now, r, l); reason != "" {
 			return reason
