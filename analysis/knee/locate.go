@@ -113,9 +113,20 @@ func (c *curve) value(b bracket) estimate {
 		e.floor = min(e.floor, e.knee)
 		return e
 	}
-	e.knee = max(floor, min(u.load, a/(c.baseline-slope)))
+	at := a / (c.baseline - slope)
+	if carried := u.goodput / c.baseline; slope < cliff && carried > floor {
+		// No cost of a rejection makes goodput fall faster than load rises. It is
+		// served late, and the line says how late, not from which load on; what was
+		// carried at the first bad load does.
+		at = min(at, carried)
+	}
+	e.knee = max(floor, min(u.load, at))
 	return e
 }
+
+// cliff is the slope past the knee below which goodput falls off: that of
+// rejections that cost half a success each is -1.
+const cliff = -1.1
 
 // quiet is the noise below which single levels are taken at their word.
 const quiet = 0.01

@@ -25,6 +25,7 @@ const (
 	findBudget  = 45 * time.Second
 	findPatient = 90 // timeouts, when that is longer
 	quickBudget = 11 * time.Second
+	quickSearch = 20 * time.Second // of a server that gets no spike
 )
 
 func newFindCmd(w *world) *cobra.Command {
@@ -106,13 +107,16 @@ type finder struct {
 	progress *progress
 	budget   time.Duration
 	limit    float64 // never exceeded; 0: none
+	highest  float64 // of the loads that were tried
 }
 
 func newFinder(s *session, limit, multiple float64) (*finder, error) {
 	budget := max(findBudget, findPatient*s.longest())
 	switch {
-	case s.o.quick:
+	case s.o.quick && s.resettable():
 		budget = quickBudget
+	case s.o.quick:
+		budget = quickSearch
 	case s.o.certify:
 		budget = 0 // the search's own
 	}
@@ -180,7 +184,7 @@ func (f *finder) conclusions() {
 	}
 	f.meta.Warnings = append(f.meta.Warnings, f.search.Notes()...)
 	k, _ := f.search.Result()
-	f.meta.CutOff = f.limit == 0 || k.MaxTested < nearly*f.limit
+	f.meta.CutOff = f.limit == 0 || f.highest < nearly*f.limit
 	if k.Verdict != knee.Found && f.search.Why() != "" {
 		f.meta.Warnings = append(f.meta.Warnings, "the search ended because "+f.search.Why())
 	}
@@ -197,6 +201,7 @@ func (f *finder) try(ctx context.Context, t search.Trial) (search.Observation, e
 		t.Measure = f.o.step
 	}
 	began := f.driver.Now()
+	f.highest = max(f.highest, t.Rate)
 	f.progress.load(t.Stage, t.Rate)
 	var step analysis.Step
 	for n := range attempts {
