@@ -223,11 +223,12 @@ func TestIdlePlan(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if w.Now() != 1400*ms {
-		t.Errorf("it is %v after two plans of 700ms", w.Now())
+	// The second begins with a window, at 800ms.
+	if w.Now() != 1500*ms {
+		t.Errorf("it is %v after two plans of 700ms, want 1.5s", w.Now())
 	}
 	steps := w.series.Steps()
-	if len(steps) != 2 || steps[1].Info.Start != 700*ms || steps[1].Info.Trial != 1 {
+	if len(steps) != 2 || steps[1].Info.Start != 800*ms || steps[1].Info.Trial != 1 {
 		t.Errorf("steps %+v, want one for each plan", steps)
 	}
 }
