@@ -243,8 +243,10 @@ func TestTheLoadAfterASpikeIsNoPointOfTheCurve(t *testing.T) {
 // What a queue took in during a trial looks like goodput, and is not: the server
 // carries 400/s here, and the rest of the good answers comes after the end.
 func TestWhatAQueueOwesIsNoGoodput(t *testing.T) {
-	fill := Step{Phase: "refine", IntendedRPS: 500, OfferedRPS: 500, GoodputRPS: 490, DurationS: 1, Valid: true,
-		Counts: Counts{Planned: 500, Sent: 500, Good: 490, Rejected: 10}, GoodDuring: 400, InFlightStart: 10, InFlightEnd: 100}
+	fill := Step{
+		Phase: "refine", IntendedRPS: 500, OfferedRPS: 500, GoodputRPS: 490, DurationS: 1, Valid: true,
+		Counts: Counts{Planned: 500, Sent: 500, Good: 490, Rejected: 10}, GoodDuring: 400, InFlightStart: 10, InFlightEnd: 100,
+	}
 	if p := Point(fill); p.Goodput != 400 || p.Good != 400 {
 		t.Errorf("goodput %v from %d good, want the 400 that came during the step", p.Goodput, p.Good)
 	}
