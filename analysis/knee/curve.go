@@ -92,8 +92,14 @@ func (c *curve) merge(points []Point) []level {
 // usable reports whether the rates of p are numbers that a trial can have. The
 // bounds are no physics: they keep products and quotients of two rates finite.
 func usable(p Point) bool {
-	return p.Offered > 1e-100 && p.Offered < 1e100 && p.Goodput >= 0 && p.Goodput < 1e100
+	if p.Sent > 0 && (p.Good > p.Sent || p.Good > 0 && p.Goodput < least) {
+		return false // the counts contradict themselves, or the rates
+	}
+	return p.Offered > least && p.Offered < 1/least && p.Goodput >= 0 && p.Goodput < 1/least
 }
+
+// least is the smallest rate that is told from none.
+const least = 1e-100
 
 // join takes medians over the trials of one load. It is the load that was
 // offered that counts, not the intended one: a server sees the arrivals that

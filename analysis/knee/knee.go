@@ -146,6 +146,10 @@ func (c *curve) censored(r Result) Result {
 func (c *curve) locate(r Result, b bracket) Result {
 	l, u := c.levels[b.low], c.levels[b.high]
 	v := c.value(b)
+	if v.knee < least { // a good load without goodput: only made-up points do that
+		r.Verdict, r.Why = Insufficient, fmt.Sprintf("the loads contradict each other: nothing came of %.6g, which is good beside the others", l.load)
+		return r
+	}
 	r.Verdict, r.RPS = Found, v.knee
 	r.Saturation = c.saturation(v.knee)
 	r.Low, r.High = min(v.floor, v.knee), u.load

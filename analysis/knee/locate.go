@@ -108,7 +108,8 @@ func (c *curve) value(b bracket) estimate {
 	}
 	if slope > soft*c.baseline {
 		e.soft = true
-		share := (l.ratio - c.threshold()) / (l.ratio - u.ratio)
+		// The lower end may itself be below the threshold, where noise was passed over.
+		share := min(1, max(0, (l.ratio-c.threshold())/(l.ratio-u.ratio)))
 		e.knee = (1 - c.opt.Eps) * (l.load + share*(u.load-l.load))
 		e.floor = min(e.floor, e.knee)
 		return e
