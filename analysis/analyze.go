@@ -88,6 +88,9 @@ func Analyze(series *record.Series, m Meta) *Result {
 		// That there is none was not found out: higher loads were to come.
 		k.Verdict, k.Why = knee.Insufficient, k.Why+", and time ran out before a higher one was offered"
 	}
+	if k.Verdict == knee.Insufficient && barren(points) {
+		k = knee.Result{Verdict: knee.NoGoodput, Why: "nothing succeeded at any load", MaxTested: k.MaxTested}
+	}
 	r.Knee = kneeOf(k, m)
 	r.Plateau = plateauOf(plateau.Judge(points, k, plateau.Options{}))
 	r.Capacity = capacity(r.Knee, m)
@@ -123,6 +126,22 @@ func points(recorded []*record.Step, steps []Step) []knee.Point {
 		points = append(points, Point(step))
 	}
 	return points
+}
+
+// barren says whether enough was sent to know that the server serves nothing,
+// though at too few loads for a curve.
+func barren(points []knee.Point) bool {
+	const enough = 20 // requests
+	var sent uint64
+	for _, p := range points {
+		if p.Good > 0 {
+			return false
+		}
+		if !p.Limited {
+			sent += p.Sent
+		}
+	}
+	return sent >= enough
 }
 
 // Point is a step as a point of the goodput curve.

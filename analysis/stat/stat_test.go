@@ -242,3 +242,17 @@ func TestGrowingSlope(t *testing.T) {
 		t.Error("a rise of 4 in 1000 counts as growing")
 	}
 }
+
+// Many points are thinned: the slope stays, and the cost is bounded.
+func TestTheilSenOfManyPoints(t *testing.T) {
+	const n = 200_000
+	x, y := make([]float64, n), make([]float64, n)
+	for i := range x {
+		x[i] = float64(i)
+		y[i] = 3*x[i] + float64(i%7)
+	}
+	s := stat.TheilSen(x, y)
+	if math.Abs(s.Value-3) > 1e-3 || s.Low > s.Value || s.High < s.Value {
+		t.Errorf("slope %+v, want 3 within its interval", s)
+	}
+}

@@ -14,9 +14,11 @@ type Slope struct {
 // TheilSen returns the median of the slopes between all pairs of points, with
 // Sen's interval (Sen 1968): order statistics of the slopes, placed by the
 // variance of Kendall's S with its correction for ties in y. Pairs with equal x
-// are left out. One outlier in four does not move the slope far. The cost grows
-// with the square of the number of points. With fewer than four distinct slopes
-// the interval is infinite; without any, Value is NaN.
+// are left out. One outlier in four does not move the slope far. With fewer than
+// four distinct slopes the interval is infinite; without any, Value is NaN.
+//
+// The cost grows with the square of the number of points, so more than 400 are
+// first averaged with their neighbours into at most as many; x ascends then.
 //
 // The interval assumes that the scatter around the line is independent from
 // point to point. A queue's length is not: see Growing.
@@ -24,6 +26,7 @@ func TheilSen(x, y []float64) Slope {
 	if len(x) != len(y) {
 		panic("stat: TheilSen: x and y differ in length")
 	}
+	x, y = thinned(x), thinned(y)
 	var slopes []float64
 	for i := range x {
 		for j := i + 1; j < len(x); j++ {
@@ -49,6 +52,26 @@ func TheilSen(x, y []float64) Slope {
 		return none
 	}
 	return Slope{Value: none.Value, Low: slopes[low], High: slopes[high]}
+}
+
+// maxPoints is how many points TheilSen pairs at most.
+const maxPoints = 400
+
+// thinned averages neighbours so that at most maxPoints values are left.
+func thinned(v []float64) []float64 {
+	if len(v) <= maxPoints {
+		return v
+	}
+	size := (len(v) + maxPoints - 1) / maxPoints
+	means := make([]float64, 0, maxPoints)
+	for group := range slices.Chunk(v, size) {
+		sum := 0.0
+		for _, g := range group {
+			sum += g
+		}
+		means = append(means, sum/float64(len(group)))
+	}
+	return means
 }
 
 // kendallVariance is the variance of Kendall's S without a trend.

@@ -26,6 +26,7 @@ func answers(r *analysis.Result, loads []load, o Options) []string {
 	add("metastability", r.Metastability.Verdict, metastabilitySentence(r.Metastability))
 	add("rejection cost", r.Rejection.Verdict, rejectionSentence(r.Rejection))
 	add("rejections", "", reasonsSentence(loads))
+	add("failures", "", failuresSentence(loads))
 	add("generator", r.Generator.Verdict, generatorSentence(r.Generator, r.Run.Clock))
 	add("reconciliation", reconciled(r.Reconciliation), reconciliationSentence(r.Reconciliation))
 	return lines
@@ -209,28 +210,46 @@ func rejectionSentence(j analysis.Rejection) string {
 }
 
 // reasonsSentence lists the most frequent reasons at the highest load.
+// reasonsSentence says why requests were rejected at the highest load where any
+// were.
 func reasonsSentence(loads []load) string {
-	const top = 4
-	var at *load
-	for i := range loads {
-		if loads[i].counts.Rejected > 0 {
-			at = &loads[i]
+	for _, l := range slices.Backward(loads) {
+		if l.counts.Rejected > 0 {
+			return "at " + rate(l.intended) + "/s " + shares(l.rejected, "reason")
 		}
 	}
-	if at == nil {
-		return ""
+	return ""
+}
+
+// failuresSentence says how requests failed at the lowest load where any did, and
+// how many of all there: what goes wrong first is what to look at.
+func failuresSentence(loads []load) string {
+	for _, l := range loads {
+		if n := l.counts.Failed + l.counts.Timeout; n > 0 {
+			return fmt.Sprintf("%s%% of the requests at %s/s: %s", percent(n, l.counts.Planned), rate(l.intended), shares(l.failed, "kind"))
+		}
 	}
-	reasons := slices.SortedFunc(maps.Keys(at.rejected), func(a, b string) int {
-		return cmp.Or(cmp.Compare(at.rejected[b], at.rejected[a]), cmp.Compare(a, b))
+	return ""
+}
+
+// shares spells out counts as shares of their sum, the largest first.
+func shares(counts map[string]uint64, what string) string {
+	const top = 4
+	var all uint64
+	for _, n := range counts {
+		all += n
+	}
+	names := slices.SortedFunc(maps.Keys(counts), func(a, b string) int {
+		return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a, b))
 	})
 	var parts []string
-	for _, reason := range reasons[:min(top, len(reasons))] {
-		parts = append(parts, fmt.Sprintf("%s %s%%", reason, percent(at.rejected[reason], at.counts.Rejected)))
+	for _, name := range names[:min(top, len(names))] {
+		parts = append(parts, fmt.Sprintf("%s %s%%", name, percent(counts[name], all)))
 	}
-	if more := len(reasons) - top; more > 0 {
-		parts = append(parts, plural(more, "more reason"))
+	if more := len(names) - top; more > 0 {
+		parts = append(parts, plural(more, "more "+what))
 	}
-	return fmt.Sprintf("at %s/s %s", rate(at.intended), strings.Join(parts, ", "))
+	return strings.Join(parts, ", ")
 }
 
 func generatorSentence(g analysis.Generator, clock string) string {

@@ -15,9 +15,10 @@ type load struct {
 	x        *float64
 	offered  float64 // the medians of the trials
 	goodput  float64
-	p50, p99 *float64        // of good, in milliseconds
-	counts   analysis.Counts // the sums over the trials
-	rejected map[string]uint64
+	p50, p99 *float64          // of good, in milliseconds
+	counts   analysis.Counts   // the sums over the trials
+	rejected map[string]uint64 // by reason
+	failed   map[string]uint64 // by kind, timeouts among them
 	trials   int
 	invalid  []string // why, of each trial that supports no claim
 }
@@ -64,7 +65,7 @@ func loadsOf(r *analysis.Result) []load {
 }
 
 func merge(steps []analysis.Step) load {
-	l := load{phase: steps[0].Phase, intended: steps[0].IntendedRPS, x: steps[0].LoadX, trials: len(steps), rejected: map[string]uint64{}}
+	l := load{phase: steps[0].Phase, intended: steps[0].IntendedRPS, x: steps[0].LoadX, trials: len(steps), rejected: map[string]uint64{}, failed: map[string]uint64{}}
 	var use []analysis.Step
 	for _, s := range steps {
 		if s.Valid {
@@ -89,6 +90,12 @@ func merge(steps []analysis.Step) load {
 		l.counts.Add(s.Counts)
 		for reason, n := range s.RejectedByReason {
 			l.rejected[reason] += n
+		}
+		for kind, n := range s.FailedByKind {
+			l.failed[kind] += n
+		}
+		if s.Counts.Timeout > 0 {
+			l.failed["timeout"] += s.Counts.Timeout
 		}
 	}
 	l.offered, l.goodput = *median(offered), *median(goodput)

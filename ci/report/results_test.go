@@ -135,6 +135,7 @@ func allFailedResult() *analysis.Result {
 	r.Capacity = analysis.Capacity{}
 	for _, load := range []float64{100, 200} {
 		s := step(load, analysis.Counts{Failed: uint64(load * 2)})
+		s.FailedByKind = map[string]uint64{"refused": uint64(load * 2)}
 		s.LoadX = nil
 		r.Steps = append(r.Steps, s)
 	}

@@ -42,7 +42,8 @@ const (
 // A knee or plateau that is generator_limited, insufficient, inversion or
 // inconclusive is no answer; no goodput at all is a fail. A decline, a
 // collapse, no_knee, below_range and range_short are answers. A run without
-// checks whose load could not be offered is inconclusive.
+// checks fails when nothing was good, and is inconclusive when nothing came or
+// the load could not be offered.
 func Overall(r *analysis.Result, asked Question) string {
 	overall := Pass
 	add := func(v string) {
@@ -59,10 +60,26 @@ func Overall(r *analysis.Result, asked Question) string {
 	case asked == KneeAndPlateau:
 		add(answered(r.Knee.Verdict))
 		add(answered(r.Plateau.Verdict))
-	case len(r.Checks) == 0 && r.Generator.Verdict == "limited":
-		add(Inconclusive) // nobody judged the loads, and they were not offered
+	case len(r.Checks) == 0:
+		add(unjudged(r))
 	}
 	return overall
+}
+
+// unjudged is the verdict of a run that has no checks.
+func unjudged(r *analysis.Result) string {
+	var planned, good uint64
+	for _, s := range r.Steps {
+		planned += s.Counts.Planned
+		good += s.Counts.Good
+	}
+	switch {
+	case planned == 0, r.Generator.Verdict == "limited":
+		return Inconclusive
+	case good == 0:
+		return Fail
+	}
+	return Pass
 }
 
 // answered says what the verdict of a knee or plateau means for the run.

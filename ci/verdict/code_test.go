@@ -39,7 +39,7 @@ func TestOverallAndCode(t *testing.T) {
 		{"a check fails", "found", "plateau", checks(Pass, Fail), KneeAndPlateau, Fail, 1},
 		{"fail outranks inconclusive", "found", "plateau", checks(Inconclusive, Fail, Inconclusive), KneeAndPlateau, Fail, 1},
 		{"fail outranks an unanswered knee", "generator_limited", "generator_limited", checks(Fail), KneeAndPlateau, Fail, 1},
-		{"a run without checks", "", "", nil, ChecksOnly, Pass, 0},
+		{"a run without checks, and without arrivals", "", "", nil, ChecksOnly, Inconclusive, 5},
 		{"a run is judged by its checks", "generator_limited", "inversion", checks(Pass), ChecksOnly, Pass, 0},
 		{"a run that fails", "", "", checks(Pass, Fail), ChecksOnly, Fail, 1},
 		{"a run that is unclear", "", "", checks(Pass, Inconclusive, Pass), ChecksOnly, Inconclusive, 5},
@@ -71,15 +71,26 @@ func TestOverallAndCode(t *testing.T) {
 	}
 }
 
-// Without checks nobody judges the loads; that they were not offered must not
-// look like a pass.
-func TestARunWithoutChecksWhoseLoadWasNotOffered(t *testing.T) {
-	r := &analysis.Result{Generator: analysis.Generator{Verdict: "limited"}}
-	if got := Overall(r, ChecksOnly); got != Inconclusive {
-		t.Errorf("without checks: %s, want %s", got, Inconclusive)
-	}
-	r.Checks = []analysis.Check{{Verdict: Pass}}
-	if got := Overall(r, ChecksOnly); got != Pass {
-		t.Errorf("with a check that is met: %s, want %s", got, Pass)
+// Without checks nobody judges the loads; that they were not offered, or that
+// nothing came of them, must not look like a pass.
+func TestARunWithoutChecks(t *testing.T) {
+	for name, c := range map[string]struct {
+		counts    analysis.Counts
+		generator string
+		want      string
+	}{
+		"some of it was good":      {analysis.Counts{Planned: 10, Good: 1, Late: 9}, "ok", Pass},
+		"nothing was good":         {analysis.Counts{Planned: 10, Late: 10}, "ok", Fail},
+		"nothing came":             {analysis.Counts{}, "ok", Inconclusive},
+		"the load was not offered": {analysis.Counts{Planned: 10, Good: 1, Unsent: 9}, "limited", Inconclusive},
+	} {
+		r := &analysis.Result{Generator: analysis.Generator{Verdict: c.generator}, Steps: []analysis.Step{{Counts: c.counts}}}
+		if got := Overall(r, ChecksOnly); got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+		r.Checks = []analysis.Check{{Verdict: Pass}}
+		if got := Overall(r, ChecksOnly); got != Pass {
+			t.Errorf("%s, with a check that is met: %s, want %s", name, got, Pass)
+		}
 	}
 }

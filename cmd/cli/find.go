@@ -277,10 +277,17 @@ func (f *finder) drain(ctx context.Context, after analysis.Step) error {
 	return nil
 }
 
-// drained says whether every probe of a round came back, in half the timeout.
+// drained says whether every probe of a round came back, in half the timeout. Of
+// a server that serves nothing it is enough that it says so at once.
 func drained(probe *record.Step, timeout time.Duration) bool {
 	t := probe.Total
-	return t.Planned > 0 && t.Good == t.Planned && probe.Response.Max <= timeout/2
+	if t.Planned == 0 {
+		return false
+	}
+	if t.Rejected+t.Failed == t.Planned {
+		return true
+	}
+	return t.Good == t.Planned && probe.Response.Max <= timeout/2
 }
 
 // The load of the spike that find ends with, as multiples of the knee, and how

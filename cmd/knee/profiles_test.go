@@ -102,7 +102,7 @@ func TestValuesAreReadAsMeant(t *testing.T) {
 			"-1s": refused, "0": refused, "1d": refused, `""`: refused, "1e3ms": refused, "300y": refused,
 		}},
 		{"client: {grace: VALUE}", "client.grace", map[string]string{"0": refused, "0s": refused, "90s": "1m30s", "-0s": refused, "1": refused}},
-		{"load: {phases: [{kind: hold, for: 1s, rate: VALUE}]}", "load.phases.0.rate", map[string]string{
+		{"load: {phases: [{kind: hold, for: 1s, rate: VALUE}, {kind: hold, for: 1s, rate: 100}]}", "load.phases.0.rate", map[string]string{
 			"100": "100/s", "100/s": "100/s", "6000/m": "100/s", "0.5x": "0.5x", "-1": refused, "0": "0/s", "NaN": refused,
 			".nan": refused, "1e12": refused, `"1_000"`: refused, "1_000": refused, `""`: refused, "100/h": refused, "100rps": refused,
 		}},

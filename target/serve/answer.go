@@ -2,11 +2,13 @@ package serve
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"maps"
 	"net/http"
 	"strconv"
 	"sync/atomic"
+	"time"
 
 	"knee/target/protection"
 	"knee/target/wire"
@@ -31,7 +33,7 @@ const maxAnswers = 1000
 
 // bytes returns the answer a to write; the caller does not change it.
 func (k *answers) bytes(a protection.Answer, headOnly, closing bool) []byte {
-	if a.RetryAfter > 0 {
+	if a.RetryAfter > 0 { // of a protection's own: seldom twice the same
 		return rawAnswer(a, headOnly, closing)
 	}
 	key := answerKey{a.Reason, a.Degraded, headOnly, closing}
@@ -56,6 +58,15 @@ func (k *answers) bytes(a protection.Answer, headOnly, closing bool) []byte {
 	}
 }
 
+// usualRetryAfter is what a refused caller is told to wait when no protection
+// says otherwise.
+const usualRetryAfter = time.Second
+
+// retryAfter returns how long a refused caller is told to wait.
+func retryAfter(a protection.Answer) time.Duration {
+	return cmp.Or(a.RetryAfter, usualRetryAfter)
+}
+
 // rawAnswer returns the answer a as bytes of HTTP/1.1.
 func rawAnswer(a protection.Answer, headOnly, closing bool) []byte {
 	if a.Reason == "" {
@@ -66,10 +77,8 @@ func rawAnswer(a protection.Answer, headOnly, closing bool) []byte {
 		return raw(http.StatusOK, okBody, extra, headOnly, closing)
 	}
 	extra := fmt.Appendf(nil, "%s: %s\r\n", wire.Reason, a.Reason)
-	if a.RetryAfter > 0 {
-		extra = fmt.Appendf(extra, "%s: %s\r\n", wire.RetryAfter, wire.AppendRetryAfter(nil, a.RetryAfter))
-		extra = fmt.Appendf(extra, "%s: %s\r\n", wire.RetryAfterMs, wire.AppendMillis(nil, a.RetryAfter))
-	}
+	extra = fmt.Appendf(extra, "%s: %s\r\n", wire.RetryAfter, wire.AppendRetryAfter(nil, retryAfter(a)))
+	extra = fmt.Appendf(extra, "%s: %s\r\n", wire.RetryAfterMs, wire.AppendMillis(nil, retryAfter(a)))
 	return raw(http.StatusServiceUnavailable, string(a.Reason)+"\n", extra, headOnly, closing)
 }
 

@@ -91,11 +91,10 @@ var (
 func writeAnswer(w http.ResponseWriter, a protection.Answer) {
 	h := w.Header()
 	h["Content-Type"] = plainText
-	if a.RetryAfter > 0 {
-		h[wire.RetryAfter] = []string{string(wire.AppendRetryAfter(nil, a.RetryAfter))}
-		h[wire.RetryAfterMs] = []string{string(wire.AppendMillis(nil, a.RetryAfter))}
-	}
 	if a.Reason != "" {
+		wait := retryAfter(a)
+		h[wire.RetryAfter] = []string{string(wire.AppendRetryAfter(nil, wait))}
+		h[wire.RetryAfterMs] = []string{string(wire.AppendMillis(nil, wait))}
 		h[wire.Reason] = []string{string(a.Reason)}
 		h["Content-Length"] = []string{strconv.Itoa(len(a.Reason) + 1)}
 		w.WriteHeader(http.StatusServiceUnavailable)

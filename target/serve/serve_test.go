@@ -280,18 +280,26 @@ func TestHeadersBecomeTheRequest(t *testing.T) {
 }
 
 func TestRefusalSaysWhyAndWhenToComeBack(t *testing.T) {
-	for _, stage := range []Stage{Accept, Headers, Handler, Late} {
-		s := newServer(t, &gate{after: 1500 * time.Millisecond}, at(stage))
-		addr, _ := listen(t, s, nil)
-		c := dial(t, addr)
-		c.send(get)
-		resp, err := http.ReadResponse(c.br, nil)
-		if err != nil {
-			t.Fatalf("%s: %v", stage, err)
-		}
-		h := resp.Header
-		if resp.StatusCode != 503 || h.Get("Knee-Reason") != "closed" || h.Get("Retry-After") != "2" || h.Get("Knee-Retry-After-Ms") != "1500" {
-			t.Errorf("%s: %d %v", stage, resp.StatusCode, h)
+	for _, c := range []struct {
+		after          time.Duration // as a protection says; 0: nothing
+		seconds, exact string
+	}{
+		{1500 * time.Millisecond, "2", "1500"},
+		{0, "1", "1000"},
+	} {
+		for _, stage := range []Stage{Accept, Headers, Handler, Late} {
+			s := newServer(t, &gate{after: c.after}, at(stage))
+			addr, _ := listen(t, s, nil)
+			conn := dial(t, addr)
+			conn.send(get)
+			resp, err := http.ReadResponse(conn.br, nil)
+			if err != nil {
+				t.Fatalf("%s: %v", stage, err)
+			}
+			h := resp.Header
+			if resp.StatusCode != 503 || h.Get("Knee-Reason") != "closed" || h.Get("Retry-After") != c.seconds || h.Get("Knee-Retry-After-Ms") != c.exact {
+				t.Errorf("%s, after %v: %d %v", stage, c.after, resp.StatusCode, h)
+			}
 		}
 	}
 }
