@@ -33,10 +33,6 @@ func (s *Search) probe() (Trial, bool) {
 	return Trial{}, false
 }
 
-// clearly is the share of a load below which its goodput is bad by no accident
-// that a small budget could afford to look into.
-const clearly = 0.7
-
 // nextProbe returns the next load to probe, and false when there is a bad one
 // above a good one or nothing is left to try.
 func (s *Search) nextProbe() (float64, bool) {
@@ -61,7 +57,7 @@ func (s *Search) nextProbe() (float64, bool) {
 	switch {
 	case low >= 0 && high >= 0:
 		u := levels[high]
-		if u.good+u.bad < 2 && !(s.tight() && u.goodput < clearly*u.rate) {
+		if u.good+u.bad < 2 {
 			return u.rate, true // one bad trial may be an accident
 		}
 		return 0, false
