@@ -196,7 +196,8 @@ func startNginx(t *testing.T, port int) {
 	dir := t.TempDir()
 	config := writeFile(t, "nginx.conf", fmt.Sprintf(`
 daemon off;
-worker_processes 1;
+master_process off;
+
 pid %[1]s/pid;
 error_log %[1]s/error.log crit;
 events { worker_connections 4096; }
