@@ -51,6 +51,9 @@ type Answer struct {
 	Reason     string        // of a rejection, a failure kind, or why it was not sent
 	Degraded   bool          // of OK
 	RetryAfter time.Duration // what the server asked for; 0 when nothing
+	NoRetry    bool          // the server asked not to try again
+	Granted    bool          // Credits says something
+	Credits    int           // attempts that the caller may have open from now on
 }
 
 // EffectKind says what the shell has to do.

@@ -38,6 +38,8 @@ type Class struct {
 	Criticality int           // 0 sheddable, 1 sheddable_plus, 2 critical, 3 critical_plus
 	Tenant      string        // whose quota it uses
 	Cost        float64       // relative cost, above 0
+	Bytes       int64         // size of the body, at least 0
+	Protected   bool          // a health check, or the end of work already begun
 	Timeout     time.Duration // how long an attempt may take, from the instant it was planned to be sent
 	Deadline    time.Duration // how long the original may take, from its planned arrival
 }

@@ -27,6 +27,14 @@ type Evictor interface {
 	Evict(now time.Duration, r *protection.Request) *protection.Request
 }
 
+// A Keeper decides whether the core sweeps what can no longer be served out of
+// the queue at the instant at which that becomes certain. Without a sweep such
+// requests are found when their turn comes, and take up memory until then. An
+// order that is no Keeper is swept.
+type Keeper interface {
+	Sweep() bool
+}
+
 // Setup is what the server tells an order when it is built.
 type Setup struct {
 	Rand *rand.Rand // seeded, for this instance alone

@@ -19,6 +19,12 @@ type Info[T any] struct {
 	Name string
 	// Doc is one line, without a full stop, that says what the plug-in does.
 	Doc string
+	// Worse is one line, without a full stop, on when it is worse than a plain
+	// bound on the queue; "" where there is nothing to compare.
+	Worse string
+	// Wall says that it reads the wall clock itself, so that virtual time cannot
+	// have it.
+	Wall bool
 	// Knobs returns a pointer to a struct that holds the defaults. Each exported
 	// field is a knob: its `yaml` tag is the name, its `doc` tag says what it
 	// does, in which unit, and which values are legal. Nil when there are none.

@@ -43,6 +43,9 @@ type Request struct {
 	Criticality Criticality   // who is shed first
 	Tenant      string        // whose quota it uses
 	Cost        float64       // relative cost, above 0; 1 is an ordinary request
+	Bytes       int64         // size of the request's body
+	Attempt     int           // 1 for the first attempt of an original, 2 for its first repetition …; 0 when unknown
+	Protected   bool          // a health check, or the end of work already begun: what sheds by load lets it in
 	Work        time.Duration // service time on an idle, healthy worker
 	Arrived     time.Duration // instant of arrival at the server
 	Deadline    time.Duration // instant after which an answer is useless; Never when unknown
@@ -51,6 +54,7 @@ type Request struct {
 	Expires   time.Duration // instant at which the core sweeps it from the queue; protections tighten it
 	ExpiresBy Reason        // why, when Expires comes
 	Degraded  bool          // a protection decided to give the cheaper answer
+	InFlight  int           // requests inside when it was let in, itself included
 	Started   time.Duration // instant at which a worker took it
 	Links     Links         // belongs to the core and to the order that holds the request
 }
@@ -129,7 +133,15 @@ type Stamper interface {
 type Answer struct {
 	Reason     Reason        // why it was refused; "" when it was served
 	RetryAfter time.Duration // how long the caller should wait; 0 when nothing is said
+	NoRetry    bool          // the caller should not try again, whatever its own rules say
+	Granted    bool          // Credits says something
+	Credits    int           // requests that the caller may have open from now on
 	Degraded   bool
+}
+
+// A Limiter has a limit on the requests inside that a screen can show.
+type Limiter interface {
+	Limit() int
 }
 
 // Setup is what the server tells a protection when it is built.

@@ -25,8 +25,18 @@ type Spec struct {
 	Service    time.Duration // declared mean service time, above 0
 	External   bool          // the shell does the work and calls Finish; otherwise work takes exactly Request.Work
 	RejectCost float64       // share of Service that free workers pay for each rejection; 0 to 1
+	Degraded   float64       // share of its work that a degraded request takes; above 0, up to 1; 0 means 1
+	Batch      Batch         // how workers take requests; the zero value: one at a time
 	Order      func() (order.Order, error)
 	Chain      []Link // protections in the order in which they are asked
+}
+
+// Batch says that a worker takes several requests at once. A batch of requests
+// takes Overhead and then the work of each of them, and all are answered at its end.
+type Batch struct {
+	Size     int           // requests in a batch at most; 0 and 1 mean one at a time
+	Delay    time.Duration // how long the oldest waits for the batch to fill; 0: a free worker takes what is there
+	Overhead time.Duration // work that each batch costs beside that of its requests
 }
 
 // A Link is one protection of the chain.
@@ -89,6 +99,7 @@ type Counts struct {
 	Refused  map[string]uint64 // by reason, at arrival
 	Dropped  map[string]uint64 // by reason, from the queue, and what the shell released
 	Resets   uint64            // requests inside the server when it was reset
+	Peak     int               // most requests that ever waited at once
 }
 
 // Gauges are the state at one instant.
@@ -99,4 +110,5 @@ type Gauges struct {
 	OldestAge        time.Duration
 	CostRate         float64
 	Debt             time.Duration // work that rejections have cost and no worker has begun to pay
+	Limit            int           // lowest limit on the requests inside that a protection sets now; 0 when none does
 }

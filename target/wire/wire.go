@@ -14,6 +14,8 @@ const (
 	Tenant      = "Knee-Tenant"      // whose quota it uses
 	Criticality = "Knee-Criticality" // one of the names in CriticalityName
 	Cost        = "Knee-Cost"        // relative cost, a decimal number above 0
+	Attempt     = "Knee-Attempt"     // 1 for the first attempt of an original, 2 for its first repetition …
+	Protected   = "Knee-Protected"   // "1" for a health check, or the end of work already begun
 	Signature   = "Knee-Signature"   // HMAC-SHA256 of the body, in hexadecimal
 
 	GRPCTimeout  = "Grpc-Timeout"                   // what gRPC callers send; see AppendGRPC
@@ -26,4 +28,6 @@ const (
 	Degraded     = "Knee-Degraded"       // "1" when the answer is the cheaper one
 	RetryAfter   = "Retry-After"         // RFC 9110, section 10.2.3: whole seconds, rounded up
 	RetryAfterMs = "Knee-Retry-After-Ms" // the same, exactly; see AppendMillis
+	Retry        = "Knee-Retry"          // "no" when the caller should not try again
+	Credits      = "Knee-Credits"        // attempts that the caller may have open from now on, a whole number
 )
