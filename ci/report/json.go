@@ -20,17 +20,30 @@ import (
 func JSON(w io.Writer, r *analysis.Result) error {
 	clean := *r
 	clean.Profile = nil // foreign data: encoding/json refuses what is not finite
-	v, err := finite(reflect.ValueOf(clean), "")
+	return writeJSON(w, "the result", clean, func(c *analysis.Result) { c.Profile = r.Profile })
+}
+
+// ScoreboardJSON writes a scoreboard as JSON does a result.
+func ScoreboardJSON(w io.Writer, b *analysis.Scoreboard) error {
+	clean := *b
+	clean.Profile = nil
+	return writeJSON(w, "the scoreboard", clean, func(c *analysis.Scoreboard) { c.Profile = b.Profile })
+}
+
+// writeJSON writes v with every number finite; complete adds what is not to be
+// looked at.
+func writeJSON[T any](w io.Writer, what string, v T, complete func(*T)) error {
+	clean, err := finite(reflect.ValueOf(v), "")
 	if err != nil {
-		return fmt.Errorf("writing the result as JSON: %w", err)
+		return fmt.Errorf("writing %s as JSON: %w", what, err)
 	}
-	clean = v.Interface().(analysis.Result)
-	clean.Profile = r.Profile
+	v = clean.Interface().(T)
+	complete(&v)
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")
 	e.SetEscapeHTML(false)
-	if err := e.Encode(clean); err != nil {
-		return fmt.Errorf("writing the result as JSON: %w", err)
+	if err := e.Encode(v); err != nil {
+		return fmt.Errorf("writing %s as JSON: %w", what, err)
 	}
 	return nil
 }
