@@ -26,6 +26,13 @@ type Protection struct{ Plugin }
 // An Order is the order of the server's queue.
 type Order struct{ Plugin }
 
+func (o *Order) setDefaults() {
+	o.Kind = "fifo"
+	if info, err := order.Registry.Lookup(o.Kind); err == nil && info.Knobs != nil {
+		o.Knobs = info.Knobs()
+	}
+}
+
 // A Behaviour is something that clients do with their attempts.
 type Behaviour struct{ Plugin }
 

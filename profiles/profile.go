@@ -53,7 +53,7 @@ var shedStages = []string{"accept", "headers", "handler", "late"}
 func (t *Target) setDefaults() {
 	*t = Target{Workers: 10, ShedAt: "handler"}
 	t.Service.setDefaults()
-	t.Order.Kind = "fifo"
+	t.Order.setDefaults()
 }
 
 // Service is how long a worker takes for a request.

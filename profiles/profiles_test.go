@@ -68,7 +68,7 @@ target:
   service:
     kind: exponential
     mean: 10ms
-  order: {kind: fifo}
+  order: {kind: fifo, sweep: true}
   shed_at: handler
   reject_cost: 0
 client:

@@ -18,7 +18,11 @@ func newOrder(kind string) func() (order.Order, error) {
 		if err != nil {
 			return nil, err
 		}
-		return info.New(order.Setup{Rand: rand.New(rand.NewPCG(1, 2))}, nil)
+		var values any
+		if info.Knobs != nil {
+			values = info.Knobs()
+		}
+		return info.New(order.Setup{Rand: rand.New(rand.NewPCG(1, 2))}, values)
 	}
 }
 

@@ -9,13 +9,19 @@ import (
 
 func init() {
 	Registry.Register(plugin.Info[New]{
-		Name: "fifo",
-		Doc:  "serves the request that waits longest",
-		New:  func(Setup, any) (Order, error) { return new(fifo), nil },
+		Name:  "fifo",
+		Doc:   "serves the request that waits longest",
+		Knobs: func() any { return &plainKnobs{Sweep: true} },
+		New: func(_ Setup, knobs any) (Order, error) {
+			return &fifo{keeper: keeper{knobs.(*plainKnobs).Sweep}}, nil
+		},
 	})
 }
 
-type fifo struct{ list }
+type fifo struct {
+	list
+	keeper
+}
 
 func (o *fifo) Push(_ time.Duration, r *protection.Request) { o.pushBack(r) }
 

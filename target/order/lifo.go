@@ -9,13 +9,20 @@ import (
 
 func init() {
 	Registry.Register(plugin.Info[New]{
-		Name: "lifo",
-		Doc:  "serves the request that came last: under overload few wait briefly, the rest for ever",
-		New:  func(Setup, any) (Order, error) { return new(lifo), nil },
+		Name:  "lifo",
+		Doc:   "serves the request that came last: under overload few wait briefly, the rest for ever",
+		Worse: "without deadlines: the bottom of the stack waits for ever and takes up memory, and nothing is ever served in the order in which it came",
+		Knobs: func() any { return &plainKnobs{Sweep: true} },
+		New: func(_ Setup, knobs any) (Order, error) {
+			return &lifo{keeper: keeper{knobs.(*plainKnobs).Sweep}}, nil
+		},
 	})
 }
 
-type lifo struct{ list }
+type lifo struct {
+	list
+	keeper
+}
 
 func (o *lifo) Push(_ time.Duration, r *protection.Request) { o.pushBack(r) }
 

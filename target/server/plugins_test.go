@@ -21,7 +21,11 @@ func orderNamed(name string) func() (order.Order, error) {
 		if err != nil {
 			return nil, err
 		}
-		return i.New(order.Setup{Rand: rand.New(rand.NewPCG(1, 1))}, nil)
+		var k any
+		if i.Knobs != nil {
+			k = i.Knobs()
+		}
+		return i.New(order.Setup{Rand: rand.New(rand.NewPCG(1, 1))}, k)
 	}
 }
 
