@@ -59,6 +59,7 @@ Runs are in virtual time, unless --live asks for sockets and the wall clock.`,
 	f.Uint64Var(&o.seed, "seed", 0, "seed of everything random, in place of the profile's")
 	f.StringArrayVar(&o.set, "set", nil, "override one field of the profile: `PATH=VALUE`, repeatable")
 	f.Var((*positive)(&o.timeout), "timeout", "timeout of an attempt, in place of the profile's")
+	f.BoolVar(&o.quick, "quick", false, "coarse answers, in half a minute for each row on the wall clock")
 	f.BoolVar(&o.quiet, "quiet", false, "no progress")
 	o.addOutput(f)
 	return cmd
@@ -79,9 +80,9 @@ func runCompare(ctx context.Context, w *world, o *compareOptions, args []string)
 	if err := c.prepare(); err != nil {
 		return err
 	}
-	board, err := c.run(ctx)
-	if err != nil {
-		return err
+	board, ended := c.run(ctx)
+	if len(board.Rows) == 0 && ended != nil {
+		return ended
 	}
 	if o.format == "json" {
 		err = report.ScoreboardJSON(w.stdout, board)
@@ -91,7 +92,10 @@ func runCompare(ctx context.Context, w *world, o *compareOptions, args []string)
 	if err != nil {
 		return fail(verdict.CodeInternal, "%w", err)
 	}
-	return nil
+	if stopped := (*interrupt)(nil); errors.As(ended, &stopped) {
+		return exit(stopped.code())
+	}
+	return ended
 }
 
 // check refuses flags and arguments that are not allowed.
@@ -204,7 +208,8 @@ func (c *comparison) options(r boardRow) *runOptions {
 }
 
 // run measures the rows: in virtual time as many at once as there are
-// processors, over sockets one after another.
+// processors, over sockets one after another. When it is stopped, or a row
+// fails, the scoreboard has the rows that were measured until then.
 func (c *comparison) run(ctx context.Context) (*analysis.Scoreboard, error) {
 	began := c.w.now()
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -219,10 +224,12 @@ func (c *comparison) run(ctx context.Context) (*analysis.Scoreboard, error) {
 	for range workers {
 		group.Go(func() {
 			for i := range next {
-				var err error
-				if measured[i], err = c.measure(ctx, c.rows[i]); err != nil {
+				row, err := c.measure(ctx, c.rows[i])
+				if err != nil {
 					cancel(fmt.Errorf("row %s: %w", c.rows[i], err))
+					continue
 				}
+				measured[i] = row
 			}
 		})
 	}
@@ -234,13 +241,13 @@ func (c *comparison) run(ctx context.Context) (*analysis.Scoreboard, error) {
 		case next <- i:
 		case <-ctx.Done():
 		}
+		if ctx.Err() != nil {
+			break
+		}
 	}
 	close(next)
 	group.Wait()
-	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
-	}
-	return c.board(measured, c.w.now().Sub(began)), nil
+	return c.board(measured, c.w.now().Sub(began)), context.Cause(ctx)
 }
 
 func (r boardRow) String() string {
@@ -270,6 +277,10 @@ func (c *comparison) board(rows []measuredRow, took time.Duration) *analysis.Sco
 		b.Run.DurationS = 0
 	}
 	for _, r := range rows {
+		if r.Verdict == "" {
+			b.Warnings = []string{"stopped before all rows were measured"}
+			continue
+		}
 		b.Story = r.story
 		b.Rows = append(b.Rows, r.Row)
 		if c.o.virtual {

@@ -23,6 +23,8 @@ type listed struct {
 	Kind  string       `json:"kind"`
 	Name  string       `json:"name"`
 	Doc   string       `json:"doc"`
+	Worse string       `json:"worse,omitempty"`      // when it is worse than a plain bound on the queue
+	Wall  bool         `json:"wall_clock,omitempty"` // not in virtual time
 	Knobs []listedKnob `json:"knobs,omitempty"`
 }
 
@@ -104,6 +106,12 @@ func printListed(out io.Writer, kind string, things []listed) {
 	}
 	for _, t := range things {
 		fmt.Fprintf(out, "  %-*s  %s\n", width, t.Name, t.Doc)
+		if t.Worse != "" {
+			fmt.Fprintf(out, "  %-*s  worse than a plain bound: %s\n", width, "", t.Worse)
+		}
+		if t.Wall {
+			fmt.Fprintf(out, "  %-*s  reads the wall clock: not with --virtual\n", width, "")
+		}
 		for _, k := range t.Knobs {
 			fmt.Fprintf(out, "    %-12s %-10s %s\n", k.Name, "("+k.Default+")", k.Doc)
 		}
@@ -114,7 +122,7 @@ func printListed(out io.Writer, kind string, things []listed) {
 func plugins[T any](kind string, infos []plugin.Info[T]) []listed {
 	var all []listed
 	for _, i := range infos {
-		t := listed{Kind: kind, Name: i.Name, Doc: i.Doc}
+		t := listed{Kind: kind, Name: i.Name, Doc: i.Doc, Worse: i.Worse, Wall: i.Wall}
 		if i.Knobs != nil {
 			for _, k := range plugin.KnobDocs(i.Knobs()) {
 				t.Knobs = append(t.Knobs, listedKnob(k))
