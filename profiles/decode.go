@@ -129,6 +129,8 @@ func (d *decoder) decode(n *yaml.Node, path string, v reflect.Value) {
 		d.decodeStruct(n, path, v)
 	case reflect.Slice:
 		d.decodeSlice(n, path, v)
+	case reflect.Map:
+		d.decodeMap(n, path, v)
 	default:
 		d.decodeScalar(n, path, v)
 	}
@@ -171,13 +173,17 @@ func (d *decoder) isMapping(n *yaml.Node, path string, known []string) bool {
 }
 
 // eachKey calls do for each known key of n, and faults the others and those
-// that stand twice.
+// that stand twice. All keys are known when known is nil.
 func (d *decoder) eachKey(n *yaml.Node, path string, known []string, do func(name, at string, value *yaml.Node)) {
 	first := map[string]*yaml.Node{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, value := n.Content[i], n.Content[i+1]
 		if key.Kind != yaml.ScalarNode {
-			d.faultIn(key, 0, "a key that is "+describe(key), "want one of "+strings.Join(known, ", "))
+			want := "want a name"
+			if known != nil {
+				want = "want one of " + strings.Join(known, ", ")
+			}
+			d.faultIn(key, 0, "a key that is "+describe(key), want)
 			continue
 		}
 		name, at := key.Value, join(path, key.Value)
@@ -190,7 +196,7 @@ func (d *decoder) eachKey(n *yaml.Node, path string, known []string, do func(nam
 			continue
 		}
 		first[name] = key
-		if !slices.Contains(known, name) {
+		if known != nil && !slices.Contains(known, name) {
 			d.typo[path] = true
 			d.faultIn(key, 0, "unknown key "+quote(name)+within(path)+didYouMean(name, known), "known are "+strings.Join(known, ", "))
 			continue
@@ -215,6 +221,26 @@ func (d *decoder) decodeSlice(n *yaml.Node, path string, v reflect.Value) {
 	for i, item := range n.Content {
 		d.decode(item, join(path, strconv.Itoa(i)), v.Index(i))
 	}
+}
+
+// decodeMap reads a mapping whose keys are names that the profile makes up.
+func (d *decoder) decodeMap(n *yaml.Node, path string, v reflect.Value) {
+	if isNull(n) {
+		return
+	}
+	if n.Kind != yaml.MappingNode {
+		d.fieldFault(path, describe(n), "a mapping")
+		return
+	}
+	if len(n.Content) == 0 {
+		return // nil, so that an empty mapping and none are the same profile
+	}
+	v.Set(reflect.MakeMap(v.Type()))
+	d.eachKey(n, path, nil, func(name, at string, value *yaml.Node) {
+		item := reflect.New(v.Type().Elem()).Elem()
+		d.decode(value, at, item)
+		v.SetMapIndex(reflect.ValueOf(name), item)
+	})
 }
 
 func (d *decoder) decodeText(n *yaml.Node, path string, t encoding.TextUnmarshaler) {

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -70,6 +71,8 @@ func nodeOf(v reflect.Value) *yaml.Node {
 			n.Content = append(n.Content, item)
 		}
 		return n
+	case reflect.Map:
+		return mapNodeOf(v)
 	case reflect.String:
 		return textNode(v.String())
 	case reflect.Float64, reflect.Float32:
@@ -78,13 +81,26 @@ func nodeOf(v reflect.Value) *yaml.Node {
 	return plainNode(fmt.Sprint(v.Interface()))
 }
 
+// mapNodeOf turns a map into a mapping, sorted by its keys.
+func mapNodeOf(v reflect.Value) *yaml.Node {
+	n := &yaml.Node{Kind: yaml.MappingNode, Style: yaml.FlowStyle}
+	keys := v.MapKeys()
+	slices.SortFunc(keys, func(a, b reflect.Value) int { return strings.Compare(a.String(), b.String()) })
+	for _, k := range keys {
+		item := reflect.New(v.Type().Elem()).Elem()
+		item.Set(v.MapIndex(k))
+		n.Content = append(n.Content, textNode(k.String()), nodeOf(item))
+	}
+	return n
+}
+
 // appendFields adds the fields of a struct to a mapping, in their order.
 func appendFields(n *yaml.Node, v reflect.Value) {
 	fields := fieldsOf(v.Type())
 	for _, name := range names(fields) {
 		f := v.FieldByIndex(fields[name].Index)
 		_, options, _ := strings.Cut(fields[name].Tag.Get("yaml"), ",")
-		empty := f.IsZero() || f.Kind() == reflect.Slice && f.Len() == 0
+		empty := f.IsZero() || (f.Kind() == reflect.Slice || f.Kind() == reflect.Map) && f.Len() == 0
 		if options == "omitempty" && empty {
 			continue
 		}

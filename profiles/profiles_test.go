@@ -260,6 +260,12 @@ load: {phases: [7]}
 			`p.yaml:1:37: target.shed_at is "handlre"; did you mean "handler"?: want one of accept, headers, handler, late`,
 			`p.yaml:1:55: target.workers is 100001: want a number from 1 to 100000`,
 		}},
+		{"a knob that is a mapping", "target: {protections: [{kind: test_needy, weights: 5}, {kind: test_needy, weights: {a: x, b: 1, b: 2, [c]: 1}}]}\n" + phases, []string{
+			`p.yaml:1:52: target.protections.0.weights is 5: want a mapping`,
+			`p.yaml:1:88: target.protections.1.weights.a is "x": want a number`,
+			`p.yaml:1:97: target.protections.1.weights.b is given twice, first in line 1: want it once`,
+			`p.yaml:1:103: a key that is a list: want a name`,
+		}},
 		{"a stage that is too early", "target: {shed_at: accept, protections: [{kind: queue_bound, count: 5}, {kind: test_needy}]}\n" + phases, []string{
 			`p.yaml:1:72: target.protections.1: test_needy needs to know the class, which nobody does at shed_at: accept, before a byte is read: want shed_at: headers, handler or late`,
 		}},

@@ -88,12 +88,15 @@ func (e entry) schema() *jsonschema.Schema {
 	return s
 }
 
-// defaultOf returns the default of a knob as YAML writes it.
+// defaultOf returns the default of a knob as YAML writes it, nil when it has none.
 func defaultOf(knobs any, name string) any {
 	v := reflect.ValueOf(knobs).Elem()
 	v = v.FieldByIndex(fieldsOf(v.Type())[name].Index)
-	if v.Type() == durationType {
+	switch {
+	case v.Type() == durationType:
 		return Duration(v.Int()).String()
+	case v.Kind() == reflect.Map && v.IsNil():
+		return nil
 	}
 	return v.Interface()
 }

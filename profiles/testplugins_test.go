@@ -20,6 +20,8 @@ type needyKnobs struct {
 	Name   string        `yaml:"name" doc:"a text"`
 	Rate   Rate          `yaml:"rate" doc:"a type that reads itself"`
 	Levels []int         `yaml:"levels,omitempty" doc:"a list"`
+
+	Weights map[string]float64 `yaml:"weights,omitempty" doc:"a mapping"`
 }
 
 func (needy) Admit(time.Duration, *protection.Request, protection.Load) protection.Reason {
