@@ -58,7 +58,7 @@ func (p *Profile) newOrder() (order.Order, error) {
 	if err != nil {
 		return nil, err
 	}
-	return info.New(order.Setup{Rand: p.stream("target.order")}, p.Target.Order.Knobs)
+	return info.New(order.Setup{Rand: p.stream("target.order"), Classes: p.classNames()}, p.Target.Order.Knobs)
 }
 
 func (p *Profile) newProtection(i int) (protection.Protection, error) {

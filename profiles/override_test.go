@@ -126,7 +126,7 @@ func TestOverrideFaults(t *testing.T) {
 		{"no knob", Overrides{Protect: "limit:5"}, []string{`--protect: "5" is not a knob of limit: want NAME[:knob=value,…]`}},
 		{"knob twice", Overrides{Protect: "limit:limit=5,limit=6"}, []string{`--protect: knob limit of limit is given twice: want it once`}},
 		{"none in a chain is a protection", Overrides{Protect: "none+codel"}, []string{`--protect: protection codel is not built yet: known are …`}},
-		{"unknown order", Overrides{Order: "fair"}, []string{`--order: order fair is not built yet: known are fifo, lifo`}},
+		{"unknown order", Overrides{Order: "fairr"}, []string{`--order: unknown order "fairr"; did you mean "fair"?: known are adaptive_lifo, fair, fifo, lifo, priority`}},
 		{"order without a name", Overrides{Order: ":x=5"}, []string{`--order: a name is missing in ":x=5": …`}},
 		{"protections of another server", Overrides{URL: true, Protect: "none", Order: "lifo"}, []string{
 			`--protect: another server is driven: want it without --url: it changes the built-in server`,

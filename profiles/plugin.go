@@ -48,7 +48,7 @@ func (*Protection) catalogue() catalogue {
 	return catalogueOf("protection", protection.Registry, protection.NotBuilt)
 }
 
-func (*Order) catalogue() catalogue { return catalogueOf("order", order.Registry, order.NotBuilt) }
+func (*Order) catalogue() catalogue { return catalogueOf("order", order.Registry, nil) }
 
 func (*Behaviour) catalogue() catalogue {
 	return catalogueOf("client behaviour", client.Registry, client.NotBuilt)
@@ -57,8 +57,8 @@ func (*Behaviour) catalogue() catalogue {
 // catalogue is a registry without the type of what it builds.
 type catalogue struct {
 	what     string
-	entries  []entry // sorted by name
-	notBuilt func(name string) bool
+	entries  []entry                // sorted by name
+	notBuilt func(name string) bool // knows what is planned; nil when nothing is
 }
 
 // entry is one plug-in of a catalogue.
@@ -143,7 +143,7 @@ func (d *decoder) decodePlugin(n *yaml.Node, path string, p pluggable) {
 
 // unknownKind adds the fault of a kind that c does not have.
 func (d *decoder) unknownKind(kind *yaml.Node, c catalogue) {
-	if c.notBuilt(kind.Value) {
+	if c.notBuilt != nil && c.notBuilt(kind.Value) {
 		d.faultIn(kind, 0, fmt.Sprintf("%s %s is not built yet", c.what, kind.Value), c.known())
 		return
 	}

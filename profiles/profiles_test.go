@@ -210,14 +210,13 @@ load: {phases: [7]}
 			`p.yaml:2:36: load.phases.0.rate is 200x (2e+06): want arrivals per second from 0.1 to 1000000, or 0`,
 		}},
 		{"unknown kinds", "target:\n  order: {kind: fif}\n  protections: [{kind: zebra}]\nclient: {behaviours: [{kind: zebra}]}\nfaults: [{kind: zebra}]\n" + phases, []string{
-			`p.yaml:2:17: unknown order "fif"; did you mean "fifo"?: known are fifo, lifo`,
+			`p.yaml:2:17: unknown order "fif"; did you mean "fifo"?: known are adaptive_lifo, fair, fifo, lifo, priority`,
 			`p.yaml:3:24: unknown protection "zebra": known are deadline, …`,
 			`p.yaml:4:30: unknown client behaviour "zebra": none is built yet`,
 			`p.yaml:5:1: faults are not built yet: want a profile without them`,
 			`p.yaml:5:17: unknown fault "zebra": none is built yet`,
 		}},
 		{"planned kinds", "target:\n  order: {kind: fair}\n  protections: [{kind: codel, target: 5ms}]\nclient: {behaviours: [{kind: retry}]}\nload: {arrivals: bursty, phases: [{kind: hold, rate: 1, for: 1s}]}\n", []string{
-			`p.yaml:2:17: order fair is not built yet: known are fifo, lifo`,
 			`p.yaml:3:24: protection codel is not built yet: known are …`,
 			`p.yaml:4:30: client behaviour retry is not built yet: none is built yet`,
 			`p.yaml:5:18: load.arrivals is bursty, which is not built yet: want one of constant, poisson`,
@@ -230,7 +229,7 @@ load: {phases: [7]}
 			`p.yaml:5:1: topology is not built yet: want a profile without it`,
 		}},
 		{"kind missing", "target: {order: {}, protections: [deadline, {wait: 5ms}, {kind: [a]}]}\n" + phases, []string{
-			`p.yaml:1:17: target.order has no kind: want one: known are fifo, lifo`,
+			`p.yaml:1:17: target.order has no kind: want one: known are adaptive_lifo, fair, fifo, lifo, priority`,
 			`p.yaml:1:35: target.protections.0 is "deadline": want a mapping with a kind and its knobs, …`,
 			`p.yaml:1:45: target.protections.1 has no kind: want one: known are …`,
 			`p.yaml:1:65: target.protections.2.kind is a list: known are …`,

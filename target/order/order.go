@@ -37,7 +37,8 @@ type Keeper interface {
 
 // Setup is what the server tells an order when it is built.
 type Setup struct {
-	Rand *rand.Rand // seeded, for this instance alone
+	Rand    *rand.Rand // seeded, for this instance alone
+	Classes []string   // names of the classes, in the order of Request.Class
 }
 
 // New builds an order from its knobs.
