@@ -7,6 +7,7 @@ package virtual
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -20,6 +21,7 @@ import (
 // Options describe a virtual run.
 type Options struct {
 	Server   server.Spec    // its work is internal
+	Target   Target         // takes the requests in place of a Server; nil for that
 	Client   client.Options // its classes also say what their requests look like to the server
 	Recorder *record.Recorder
 	// Fail breaks the transport of an attempt; nil breaks none. It is called once
@@ -31,7 +33,8 @@ type Options struct {
 // used by one goroutine.
 type Driver struct {
 	classes    []plan.Class
-	server     *server.Core
+	server     *server.Core // nil when there is a target
+	target     Target
 	population *client.Population
 	recorder   *record.Recorder
 	fail       func(*client.Attempt) Failure
@@ -45,10 +48,7 @@ type Driver struct {
 // New returns a driver at instant 0. It returns an error when the server or the
 // client cannot be built.
 func New(o Options) (*Driver, error) {
-	if o.Server.External {
-		return nil, fmt.Errorf("virtual: the server's work is external: want internal, there is nobody else to do it")
-	}
-	core, err := server.New(o.Server)
+	core, err := o.core()
 	if err != nil {
 		return nil, fmt.Errorf("virtual: %w", err)
 	}
@@ -59,23 +59,35 @@ func New(o Options) (*Driver, error) {
 	return &Driver{
 		classes:    o.Client.Classes,
 		server:     core,
+		target:     o.Target,
 		population: population,
 		recorder:   o.Recorder,
 		fail:       o.Fail,
 	}, nil
 }
 
+// core returns the one server of o, nil when o has a Target.
+func (o *Options) core() (*server.Core, error) {
+	switch {
+	case o.Target != nil:
+		return nil, nil
+	case o.Server.External:
+		return nil, errors.New("the server's work is external: want internal, there is nobody else to do it")
+	}
+	return server.New(o.Server)
+}
+
 // Now returns the instant up to which the run has come.
 func (d *Driver) Now() time.Duration { return d.now }
 
-// Counts returns what the server counted since New.
-func (d *Driver) Counts() server.Counts { return d.server.Counts() }
+// Counts returns what the server, or the target, counted since New.
+func (d *Driver) Counts() server.Counts { return d.counts() }
 
 // Reset puts the server back to its start: what is inside is refused with
 // reason reset, and its plug-ins begin anew. It returns the error of a plug-in
 // that cannot be built; then nothing has changed.
 func (d *Driver) Reset(context.Context) error {
-	if err := d.server.Reset(d.now); err != nil {
+	if err := d.restart(); err != nil {
 		return fmt.Errorf("virtual: %w", err)
 	}
 	d.serve()
@@ -104,7 +116,7 @@ func (d *Driver) Run(ctx context.Context, trial int, p *plan.Plan) error {
 			d.population.Stop(d.now)
 			end = d.now
 		}
-		server, population := d.server.Next(), d.population.Next()
+		server, population := d.next(), d.population.Next()
 		if d.over(min(server, population), end) {
 			break
 		}
@@ -128,7 +140,11 @@ func (d *Driver) over(next, end time.Duration) bool {
 // stepServer handles one instant of the server.
 func (d *Driver) stepServer(now time.Duration) {
 	d.now = now
-	d.server.Advance(now)
+	if d.target != nil {
+		d.target.Advance(now)
+	} else {
+		d.server.Advance(now)
+	}
 	d.serve()
 	d.carryOutRest()
 }
@@ -195,13 +211,17 @@ func (d *Driver) send(a *client.Attempt) {
 	c.request.Arrived = d.now
 	c.request.Deadline = min(a.Timeout, a.Deadline)
 	d.sent++
-	d.server.Arrive(d.now, &c.request)
+	if d.target != nil {
+		d.target.Arrive(d.now, &c.request)
+	} else {
+		d.server.Arrive(d.now, &c.request)
+	}
 	d.serve()
 }
 
 // serve passes on what the server decided.
 func (d *Driver) serve() {
-	effects := d.server.Effects()
+	effects := d.effects()
 	var answer client.Answer // filled in place: to copy what was just written stalls
 	for i := range effects {
 		e := &effects[i]
