@@ -3,8 +3,6 @@ package order
 import (
 	"math"
 	"time"
-
-	"knee/target/protection"
 )
 
 // drr is deficit round robin (Shreedhar and Varghese, SIGCOMM 1995). In its turn
@@ -30,7 +28,6 @@ func (s *drr) grant(f *flow) float64 { return s.quantum * f.weight }
 // join puts f last: behind all but the one whose turn is open.
 func (s *drr) join(_ time.Duration, f *flow) {
 	s.n++
-	f.deficit = 0
 	if s.turn == nil {
 		s.turn, f.next, f.previous = f, f, f
 		return
@@ -39,7 +36,7 @@ func (s *drr) join(_ time.Duration, f *flow) {
 	f.previous.next, f.next.previous = f, f
 }
 
-func (s *drr) next(time.Duration, *protection.Load) *flow {
+func (s *drr) next(time.Duration, bool) *flow {
 	for turns := 0; ; turns++ {
 		f := s.turn
 		if !s.open {

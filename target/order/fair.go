@@ -78,7 +78,8 @@ type scheduler interface {
 	// join takes in f, of which a first request waits since now.
 	join(now time.Duration, f *flow)
 	// next returns the flow whose first request is to be served; there is one.
-	next(now time.Duration, l *protection.Load) *flow
+	// alone says that it is the only request in the server.
+	next(now time.Duration, alone bool) *flow
 	// charge books what a request that f had first has cost, now that it has left
 	// to be served. f may have become empty.
 	charge(f *flow, cost float64)
@@ -213,7 +214,7 @@ func (o *fair) Pop(now time.Duration, l protection.Load) *protection.Request {
 	if o.n == 0 {
 		return nil
 	}
-	f := o.scheduler.next(now, &l)
+	f := o.scheduler.next(now, o.n == 1 && l.Running == 0)
 	r := f.first
 	o.takeOut(f, r)
 	o.scheduler.charge(f, o.costOf(r))

@@ -1,10 +1,6 @@
 package order
 
-import (
-	"time"
-
-	"knee/target/protection"
-)
+import "time"
 
 // sfq is start-time fair queueing (Goyal, Vin and Cheng, SIGCOMM 1996). A request
 // starts, in virtual time, when its flow is through with the one before, or at
@@ -58,9 +54,9 @@ func (s *sfq) join(now time.Duration, f *flow) {
 	s.ready.put(f)
 }
 
-func (s *sfq) next(now time.Duration, l *protection.Load) *flow {
+func (s *sfq) next(now time.Duration, alone bool) *flow {
 	f := s.ready.flows[0]
-	if l.Running == 0 && l.Waiting == 1 && s.joined == now {
+	if alone && s.joined == now {
 		s.now, f.start = 0, 0
 		for len(s.resting.flows) > 0 {
 			s.forget(s.resting.flows[0])
