@@ -20,9 +20,6 @@ func init() {
 	})
 }
 
-// ReasonCodel is why codel drops a request: the queue it stood in is a standing one.
-const ReasonCodel Reason = "codel"
-
 // The variants of codel.
 const (
 	codelRFC8289 = "rfc8289"

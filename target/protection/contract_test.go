@@ -147,15 +147,19 @@ func TestContractReportsAllKnobs(t *testing.T) {
 func tape(p protection.Protection, n int) []protection.Reason {
 	rng := rand.New(rand.NewPCG(5, 6))
 	picker, _ := p.(protection.Picker)
+	ticker, _ := p.(protection.Ticker)
 	var decisions []protection.Reason
-	var now time.Duration
+	var now, tick time.Duration
 	for id := range uint64(n) {
 		now += time.Duration(rng.IntN(int(2 * time.Millisecond)))
 		l := protection.Load{
-			Waiting: rng.IntN(40), Running: rng.IntN(10), Workers: 10, CostRate: 1000,
+			Waiting: rng.IntN(100), Running: rng.IntN(10), Workers: 10, CostRate: 1000,
 			Oldest: now - time.Duration(rng.IntN(int(time.Second))), LastEmpty: now,
 		}
 		l.Admitted, l.QueuedCost = l.Waiting+l.Running, float64(l.Waiting)
+		if ticker != nil && now >= tick {
+			tick = ticker.Tick(now, l)
+		}
 		r := &protection.Request{
 			ID: id, Client: uint32(rng.IntN(50)), Criticality: protection.Criticality(rng.IntN(4)), Cost: 1,
 			Arrived: now, Deadline: now + time.Duration(rng.IntN(int(100*time.Millisecond))), Expires: protection.Never,
@@ -196,6 +200,7 @@ func TestContractExtremes(t *testing.T) {
 	each(t, func(t *testing.T, i plugin.Info[protection.New]) {
 		p := must(t, i.Name, minimal[i.Name])
 		picker, _ := p.(protection.Picker)
+		ticker, _ := p.(protection.Ticker)
 		for _, now := range []time.Duration{0, 1, time.Hour, time.Second, protection.Never - 1} {
 			for _, deadline := range []time.Duration{0, now, protection.Never} {
 				for _, l := range []protection.Load{
@@ -204,6 +209,9 @@ func TestContractExtremes(t *testing.T) {
 					{Waiting: math.MaxInt, Running: math.MaxInt, Admitted: math.MaxInt, Workers: math.MaxInt, QueuedCost: math.MaxFloat64, CostRate: math.NaN()},
 				} {
 					r := &protection.Request{Cost: math.MaxFloat64, Arrived: now, Deadline: deadline, Expires: protection.Never}
+					if ticker != nil {
+						ticker.Tick(now, l)
+					}
 					if p.Admit(now, r, l) != "" {
 						continue
 					}
@@ -221,11 +229,15 @@ func TestContractNoAllocations(t *testing.T) {
 	each(t, func(t *testing.T, i plugin.Info[protection.New]) {
 		p := must(t, i.Name, minimal[i.Name])
 		picker, _ := p.(protection.Picker)
+		ticker, _ := p.(protection.Ticker)
 		var now time.Duration
 		r := new(protection.Request)
 		n := testing.AllocsPerRun(10_000, func() {
 			now += time.Millisecond
 			*r = protection.Request{Cost: 1, Arrived: now, Deadline: now + 50*time.Millisecond, Expires: protection.Never}
+			if ticker != nil {
+				ticker.Tick(now, protection.Load{Workers: 10, CostRate: 1000, Running: 3, Admitted: 3})
+			}
 			if p.Admit(now, r, protection.Load{Workers: 10, CostRate: 1000, Running: 3, Admitted: 3}) != "" {
 				return
 			}

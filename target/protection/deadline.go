@@ -11,8 +11,9 @@ import (
 
 func init() {
 	Registry.Register(plugin.Info[New]{
-		Name: "deadline",
-		Doc:  "drops a request from the queue when too little time is left to serve it before its deadline",
+		Name:  "deadline",
+		Doc:   "drops a request from the queue when too little time is left to serve it before its deadline",
+		Worse: "alone: all that waits has nearly reached its deadline by the time it is served, so the wait is as long as callers allow; and an allowance that is too short serves it too late",
 		Knobs: func() any {
 			return &deadlineKnobs{Allowance: "p95"}
 		},
@@ -37,7 +38,9 @@ const probeEvery = 100
 //
 // With an estimated allowance, one request in probeEvery passes, and so does
 // every request that has the server for itself: nobody loses by its being tried.
-// Until the first samples the allowance is the declared mean.
+// Finagle's DeadlineFilter guards against the same lock by turning away a fifth
+// of all at most, which is too little beyond 1.25 times capacity. Until the first
+// samples the allowance is the declared mean.
 type deadline struct {
 	fixed    time.Duration // allowance when measured is nil
 	measured *serviceTime

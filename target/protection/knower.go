@@ -11,10 +11,3 @@ type Knower interface {
 }
 
 func (d *deadline) Needs() string { return "the deadline" }
-
-func (b *queueBound) Needs() string {
-	if b.cost > 0 {
-		return "the cost"
-	}
-	return ""
-}

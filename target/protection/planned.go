@@ -4,7 +4,7 @@ import "slices"
 
 // planned are the protections that a profile may name one day.
 var planned = []string{
-	"aimd", "vegas", "gradient2", "gradient", "bbr", "dagor", "pid", "random", "red",
+	"aimd", "vegas", "gradient2", "gradient", "bbr", "dagor",
 	"criticality", "cost", "overload_manager", "brownout", "slow_start", "breakwater",
 }
 
