@@ -18,8 +18,8 @@ type Overrides struct {
 	// Set holds PATH=VALUE, as of --set: a path of keys and indices joined by
 	// dots, such as load.phases.1.rate, and a value in YAML.
 	Set []string
-	// Protect replaces target.protections: NAME[:knob=value,…] joined by "+";
-	// "none" empties them, "" leaves them.
+	// Protect replaces target.protections: NAME[:knob=value,…] joined by "+", see
+	// Profile.Chain; "none" empties them, "" leaves them.
 	Protect string
 	// Order replaces target.order: NAME[:knob=value,…]; "" leaves it.
 	Order string
@@ -82,7 +82,7 @@ func (o Overrides) applyChain(t *tree) Faults {
 	}
 	chain := &yaml.Node{Kind: yaml.SequenceNode}
 	if o.Protect != "none" {
-		for link := range strings.SplitSeq(o.Protect, "+") {
+		for _, link := range splitLinks(o.Protect) {
 			n, err := plugInNode(link)
 			if err != nil {
 				return Faults{{Origin: "--protect", What: err.is, Want: err.want}}
@@ -104,32 +104,6 @@ func (o Overrides) targetOf(t *tree, flag string) *Fault {
 		return &Fault{Origin: flag, What: t.file + " has no target", Want: "want a profile with one: it changes the built-in server"}
 	}
 	return nil
-}
-
-const wantChain = "want NAME[:knob=value,…]"
-
-// plugInNode makes a mapping of NAME[:knob=value,…].
-func plugInNode(s string) (*yaml.Node, *valueError) {
-	name, knobs, hasKnobs := strings.Cut(s, ":")
-	n := &yaml.Node{Kind: yaml.MappingNode}
-	if name = strings.TrimSpace(name); name == "" {
-		return nil, &valueError{"a name is missing in " + quote(s), wantChain + ", joined by +"}
-	}
-	put(n, "kind", scalar(name))
-	if !hasKnobs {
-		return n, nil
-	}
-	for knob := range strings.SplitSeq(knobs, ",") {
-		key, value, ok := strings.Cut(knob, "=")
-		if key = strings.TrimSpace(key); !ok || key == "" {
-			return nil, &valueError{quote(knob) + " is not a knob of " + name, wantChain}
-		}
-		if valueOf(n, key) != nil {
-			return nil, &valueError{"knob " + key + " of " + name + " is given twice", "want it once"}
-		}
-		put(n, key, scalar(strings.TrimSpace(value)))
-	}
-	return n, nil
 }
 
 // set carries out one PATH=VALUE. It makes the mappings on the way, but no

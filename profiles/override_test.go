@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
 )
 
 const forOverrides = `target:
@@ -54,6 +55,16 @@ load:
     - {kind: hold, rate: 0.7x, for: 10s}
     - {kind: spike, rate: 3x, for: 5s}
 `, Overrides{Protect: "limit:limit=50+queue_bound:wait=20ms,count=100 + deadline"}},
+		{"protect with mappings and knobs of knobs", `target:
+  protections:
+    - {kind: test_needy, weights: {a: 0.9, b: 1e+2}, backoff: {base: 1s, jitter: 'x,y+z'}, name: "p+q, r", share: 1e+3}
+    - {kind: test_needy, weights: {a: 0.5, b.c: 2}, levels: [1, 2]}
+client: {timeout: 1s, deadline: 3s}
+load:
+  phases:
+    - {kind: hold, rate: 0.7x, for: 10s}
+    - {kind: spike, rate: 3x, for: 5s}
+`, Overrides{Protect: `test_needy:weights.a=0.9,weights.b=1e+2,backoff={base: 1s, jitter: 'x,y+z'},name="p+q, r",share=1e+3+test_needy:weights={a: 0.5, b.c: 2},levels=[1, 2]`}},
 		{"protect none", `target: {}
 client: {timeout: 1s, deadline: 3s}
 load:
@@ -125,8 +136,10 @@ func TestOverrideFaults(t *testing.T) {
 		{"empty name in the chain", Overrides{Protect: "limit:limit=5+"}, []string{`--protect: a name is missing in "": want NAME[:knob=value,…], joined by +`}},
 		{"no knob", Overrides{Protect: "limit:5"}, []string{`--protect: "5" is not a knob of limit: want NAME[:knob=value,…]`}},
 		{"knob twice", Overrides{Protect: "limit:limit=5,limit=6"}, []string{`--protect: knob limit of limit is given twice: want it once`}},
-		{"none in a chain is a protection", Overrides{Protect: "none+codel"}, []string{`--protect: protection codel is not built yet: known are …`}},
-		{"unknown order", Overrides{Order: "fairr"}, []string{`--order: unknown order "fairr"; did you mean "fair"?: known are adaptive_lifo, fair, fifo, lifo, priority`}},
+		{"none in a chain is a protection", Overrides{Protect: "none+zebra"}, []string{`--protect: unknown protection "zebra": known are …`}},
+		{"knob within a value", Overrides{Protect: "test_needy:backoff=5,backoff.base=5s"}, []string{`--protect: knob backoff.base of test_needy is given twice: want it once`}},
+		{"brackets that stay open", Overrides{Protect: "test_needy:weights={a: 1"}, []string{`--protect: "{a: 1" is not YAML: …: want a value in YAML, such as {a: 0.9}`}},
+		{"unknown order", Overrides{Order: "fairr"}, []string{`--order: unknown order "fairr"; did you mean "fair"?: known are …`}},
 		{"order without a name", Overrides{Order: ":x=5"}, []string{`--order: a name is missing in ":x=5": …`}},
 		{"protections of another server", Overrides{URL: true, Protect: "none", Order: "lifo"}, []string{
 			`--protect: another server is driven: want it without --url: it changes the built-in server`,
@@ -151,4 +164,28 @@ func TestOverridesAndFile(t *testing.T) {
 		`--protect: unknown protection "zebra": known are …`,
 		`--set seed: seed is "x": want a whole number of at least 0`,
 	)
+}
+
+// TestChain: what a profile prints of its chain, --protect reads back.
+func TestChain(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p, err := load(anyProfile(t), Overrides{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := load(string(p.YAML()), Overrides{Protect: p.Chain(), Order: p.Target.Order.String()})
+		if err != nil {
+			t.Fatalf("%s: %v", p.Chain(), err)
+		}
+		if p.Chain() == "none" {
+			p.Target.Protections = nil // one that refuses nobody, or none at all
+		}
+		if diff := cmp.Diff(p, again); diff != "" {
+			t.Errorf("%s: (-want +got):\n%s", p.Chain(), diff)
+		}
+	})
+	p := mustLoad(t, small, Overrides{Protect: "test_needy:weights={a: 0.9},backoff.base=1s+limit:limit=5"})
+	if got, want := p.Chain(), "test_needy:weights={a: 0.9},backoff={base: 1s, jitter: full}+limit:limit=5"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
 }

@@ -30,7 +30,7 @@ func anyProfile(t *rapid.T) string {
 	p("  protections: [%s]\n", strings.Join(rapid.SliceOfN(rapid.SampledFrom([]string{
 		"{kind: none}", "{kind: queue_bound, wait: 50ms, cost: 1.5}", "{kind: deadline, slack: 1ms}", "{kind: limit, limit: 7}",
 		"{kind: rate, rate: 0.1}", "{kind: test_needy, wait: 1h1ns, share: 1e-9, whole: 255, on: true, name: '007', rate: 2.5/m, levels: [3, -1]}",
-		"{kind: test_needy, weights: {b: 2, 'a: {}': 0.5, '': 1, '007': 1}}",
+		"{kind: test_needy, backoff: {base: 1m, jitter: 'a, {b}+c'}}", "{kind: test_needy, weights: {b: 2, 'a: {}': 0.5, '': 1, '007': 1}}",
 	}), 0, 3).Draw(t, "protections"), ", "))
 	p("  shed_at: %s\n  reject_cost: %v\n", pick("shed_at", "headers", "handler", "late"), rapid.Float64Range(0, 1).Draw(t, "reject_cost"))
 	p("client: {timeout: %s, deadline: 2s, on_timeout: %s, max_in_flight: %s, classes: [", pick("timeout", "1s", "1.25s", "999999ns"), pick("on_timeout", "listen", "close"), pick("max", "auto", "17"))
@@ -166,11 +166,11 @@ func TestSchema(t *testing.T) {
 		"load: {phases: [{kind: hold, rate: 10, for: 5}]}", "load: {phases: [{kind: hold, rate: -1, for: 5s}]}",
 		"load: {phases: [{kind: hold, rate: 10y, for: 5s}]}",
 		ok + "nmae: x", ok + "seed: -1", ok + "client: {timeout: 1d}", ok + "client: {on_timeout: hang}", ok + "client: {max_in_flight: 0}",
-		ok + "client: {classes: [{weight: 1}]}", ok + "client: {behaviours: [{kind: retry}]}",
+		ok + "client: {classes: [{weight: 1}]}", ok + "client: {behaviours: [{kind: zebra}]}",
 		ok + "target: {workers: 0}", ok + "target: {shed_at: here}", ok + "target: {order: {kind: zebra}}",
 		ok + "target: {service: {kind: zebra}}", ok + "target: {protections: [{kind: limit, limti: 5}]}",
 		ok + "target: {protections: [{limit: 5}]}", ok + "target: {protections: [{kind: queue_bound, wait: 5}]}",
-		ok + "checks: [5]", ok + "faults: [{kind: pause}]",
+		ok + "checks: [5]", ok + "faults: [{kind: zebra}]",
 	} {
 		if fits([]byte(wrong)) == nil {
 			t.Errorf("the schema takes %q", wrong)

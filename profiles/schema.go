@@ -92,13 +92,17 @@ func (e entry) schema() *jsonschema.Schema {
 func defaultOf(knobs any, name string) any {
 	v := reflect.ValueOf(knobs).Elem()
 	v = v.FieldByIndex(fieldsOf(v.Type())[name].Index)
-	switch {
-	case v.Type() == durationType:
-		return Duration(v.Int()).String()
-	case v.Kind() == reflect.Map && v.IsNil():
-		return nil
+	switch v.Kind() {
+	case reflect.Map, reflect.Slice, reflect.Pointer:
+		if v.IsNil() {
+			return nil
+		}
 	}
-	return v.Interface()
+	var plain any
+	if err := nodeOf(v).Decode(&plain); err != nil {
+		panic(fmt.Sprintf("profiles: the default of %s cannot be read back: %v", name, err))
+	}
+	return plain
 }
 
 // JSONSchema describes auto or a number.

@@ -22,6 +22,12 @@ type needyKnobs struct {
 	Levels []int         `yaml:"levels,omitempty" doc:"a list"`
 
 	Weights map[string]float64 `yaml:"weights,omitempty" doc:"a mapping"`
+	Backoff needyBackoff       `yaml:"backoff" doc:"knobs of their own"`
+}
+
+type needyBackoff struct {
+	Base   time.Duration `yaml:"base" doc:"a duration"`
+	Jitter string        `yaml:"jitter" doc:"a text"`
 }
 
 func (needy) Admit(time.Duration, *protection.Request, protection.Load) protection.Reason {
@@ -32,12 +38,18 @@ func (needy) Needs() string                                            { return 
 
 func init() {
 	protection.Registry.Register(plugin.Info[protection.New]{
-		Name:  "test_needy",
-		Doc:   "for tests alone",
-		Knobs: func() any { return &needyKnobs{Count: 3, Name: "x"} },
+		Name: "test_needy",
+		Doc:  "for tests alone",
+		Knobs: func() any {
+			return &needyKnobs{Count: 3, Name: "x", Backoff: needyBackoff{Base: 25 * time.Millisecond, Jitter: "full"}}
+		},
 		New: func(_ protection.Setup, knobs any) (protection.Protection, error) {
-			if k := knobs.(*needyKnobs); k.Count < 0 {
+			k := knobs.(*needyKnobs)
+			if k.Count < 0 {
 				return nil, plugin.Knob("count", k.Count, "a number of at least 0")
+			}
+			if k.Backoff.Base <= 0 {
+				return nil, plugin.Knob("backoff.base", k.Backoff.Base, "a duration above 0")
 			}
 			return needy{}, nil
 		},
