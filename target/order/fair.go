@@ -255,8 +255,8 @@ func (o *fair) tidy(f *flow) {
 
 func (o *fair) Len() int { return o.n }
 
-// Evict returns a request of the longest flow when that is not, and with r would
-// not be, r's own. It spares what is protected.
+// Evict returns a request of the longest flow when that is longer than r's own
+// would be with r. It spares what is protected.
 func (o *fair) Evict(_ time.Duration, r *protection.Request) *protection.Request {
 	if o.longest == nil || o.n == 0 {
 		return nil
@@ -267,7 +267,7 @@ func (o *fair) Evict(_ time.Duration, r *protection.Request) *protection.Request
 	if f := o.flows.byKey[key]; f != nil {
 		own += f.waiting
 	}
-	if longest.key == key || longest.waiting/longest.weight <= own/weight {
+	if longest.waiting/longest.weight <= own/weight {
 		return nil
 	}
 	victim := longest.first

@@ -3,6 +3,7 @@ package order_test
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -356,6 +357,23 @@ func TestFairModels(t *testing.T) {
 						waiting = append(waiting, r)
 						m.push(r)
 					},
+					"evict": func(t *rapid.T) {
+						r := &protection.Request{Tenant: rapid.SampledFrom([]string{"a", "b", "c", "d"}).Draw(t, "tenant"), Cost: 1}
+						length := map[string]float64{}
+						for _, x := range append(waiting, r) {
+							length[x.Tenant] += start.cost(x)
+						}
+						own := length[r.Tenant]
+						length[r.Tenant] -= start.cost(r)
+						longest := slices.Max(slices.Collect(maps.Values(length)))
+						v := o.(order.Evictor).Evict(now, r)
+						if v == nil && longest > own {
+							t.Fatalf("pushed out nobody of %v for %s", length, r.Tenant)
+						}
+						if v != nil && (longest <= own || length[v.Tenant] != longest || v != waiting[slices.IndexFunc(waiting, func(x *protection.Request) bool { return x.Tenant == v.Tenant })]) {
+							t.Fatalf("pushed out %d of %v for %s", v.ID, length, r.Tenant)
+						}
+					},
 					"remove": func(t *rapid.T) {
 						if len(waiting) == 0 {
 							t.Skip()
@@ -443,6 +461,25 @@ func TestRoundsAreReckoned(t *testing.T) {
 	}
 }
 
+// TestSavedForOneThatLeft: a flow may spend on the next what it was granted for a
+// dear request that left unserved.
+func TestSavedForOneThatLeft(t *testing.T) {
+	o := makeOrder(t, "fair")
+	of(o, 0, 0, "A", 3)
+	of(o, 1, 0, "B", 4)
+	of(o, 2, 0, "C", 4)
+	dear := of(o, 3, 0, "D", 9)
+	for id := range uint64(4) {
+		of(o, 4+id, 0, "D", 1)
+	}
+	got := []uint64{o.Pop(0, protection.Load{Running: 1}).ID} // in the third round; D has had two
+	o.Remove(dear)
+	got = append(got, popAll(o, 0, 0)...)
+	if want := []uint64{0, 4, 5, 6, 1, 2, 7}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
 func TestFairPushOut(t *testing.T) {
 	for _, tt := range []struct{ name, spec, queue, tenant, want string }{
 		{"the oldest of the longest", "fair", "A=1 1 1, B=1", "C", "A1"},
@@ -467,6 +504,33 @@ func TestFairPushOut(t *testing.T) {
 		if got != tt.want {
 			t.Errorf("%s: pushed out %q, want %q", tt.name, got, tt.want)
 		}
+	}
+}
+
+// TestFairLengthsDoNotDrift: what sums of costs lose in rounding goes when the queue is empty.
+func TestFairLengthsDoNotDrift(t *testing.T) {
+	o := makeOrder(t, "fair:scheduler=sfq")
+	of(o, 0, 0, "A", 1e12)
+	of(o, 1, 0, "A", 1e-4)
+	for range 2 {
+		o.Pop(0, protection.Load{Running: 1})
+	}
+	of(o, 2, 1, "A", 1)
+	if v := o.(order.Evictor).Evict(1, &protection.Request{Tenant: "B", Cost: 1}); v != nil {
+		t.Errorf("pushed out %d for one that would be as long", v.ID)
+	}
+}
+
+// TestArrivalOfTheNext: of equal starts the earliest arrival is served, also when
+// the first of a queue has left it.
+func TestArrivalOfTheNext(t *testing.T) {
+	o := makeOrder(t, "fair:scheduler=sfq")
+	first := of(o, 1, 1, "A", 1)
+	of(o, 2, 2, "B", 1)
+	of(o, 3, 3, "A", 1)
+	o.Remove(first)
+	if got := popAll(o, 4, 0); !slices.Equal(got, []uint64{2, 3}) {
+		t.Errorf("%v, want [2 3]", got)
 	}
 }
 
@@ -511,6 +575,24 @@ func TestTenantsComeAndGo(t *testing.T) {
 		if known, _ := order.Flows(o); known > 1 {
 			t.Errorf("%s: %d flows known to an idle server", spec, known)
 		}
+	}
+}
+
+// TestCaughtUp: an empty flow is remembered until virtual time has passed what it had.
+func TestCaughtUp(t *testing.T) {
+	o := makeOrder(t, "fair:scheduler=sfq")
+	of(o, 0, 0, "A", 2)
+	for id := range uint64(5) {
+		of(o, id+1, 0, "B", 1)
+	}
+	var got []int
+	for o.Len() > 1 {
+		o.Pop(0, protection.Load{Running: 1})
+		known, _ := order.Flows(o)
+		got = append(got, known)
+	}
+	if want := []int{2, 2, 2, 1, 1}; !slices.Equal(got, want) { // A finishes at 2, where B's third starts
+		t.Errorf("%v flows known, want %v", got, want)
 	}
 }
 

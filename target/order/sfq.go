@@ -18,7 +18,7 @@ type sfq struct {
 	flows   *flows
 	now     float64 // virtual time
 	ready   ranking // flows of which something waits, by the start of their first request
-	resting ranking // empty flows that finished after now, by their finish
+	resting ranking // empty flows, by their finish; next takes out what finished by now
 	serial  uint64
 	joined  time.Duration // when a flow last began to wait
 }
@@ -89,9 +89,6 @@ func (s *sfq) follow(f *flow) {
 		return
 	}
 	s.ready.remove(f)
-	if f.finish <= s.now {
-		return
-	}
 	s.resting.put(f)
 	if len(s.resting.flows) <= mostResting {
 		return
