@@ -7,11 +7,11 @@ import "time"
 // than twice the target are dropped during the next. It drops in proportion to
 // the surplus, so it holds against callers that do not slow down.
 //
-// As there, the first request of an interval is never dropped, and an interval
-// ends with the first request after its time. So a single request after an idle
-// spell is enough to make the second declare an overload: that is not evidence
-// of a standing queue, but the price is one interval in which nobody may wait
-// twice the target.
+// As there, an interval ends with the first request after its time, and that
+// request is never dropped. So an interval may hold one request only, and one that
+// has waited, the first of a run among them, is enough to declare an overload:
+// that is no evidence of a standing queue, but it costs only those who wait twice
+// the target in the next interval.
 //
 // The shortest sojourn is taken of the oldest that waits, see standing; which
 // request is dropped goes by its own.

@@ -12,8 +12,8 @@ func init() {
 	Registry.Register(plugin.Info[New]{
 		Name:  "random",
 		Doc:   "refuses at random the share of the load that is beyond capacity",
-		Worse: "at every load: what came in before it noticed stays in the queue, and at full use that alone grows long; a bound refuses only when it has to",
-		Knobs: func() any { return &randomKnobs{Fill: 0.95, Window: time.Second} },
+		Worse: "at every load: it refuses by what comes, not by what waits, so chance alone costs good requests below capacity, and what came in before it noticed a jump stays in the queue",
+		Knobs: func() any { return &randomKnobs{Fill: 0.9, Window: 100 * time.Millisecond} },
 		New:   newRandom,
 	})
 }
@@ -21,8 +21,8 @@ func init() {
 type randomKnobs struct {
 	Share    float64       `yaml:"share" doc:"share of the requests to refuse, whatever the load; above 0, up to 1; 0 means what is beyond capacity"`
 	Capacity float64       `yaml:"capacity" doc:"cost per second that the server gets through, above 0; 0 means as measured"`
-	Fill     float64       `yaml:"fill" doc:"share of the capacity to use, above 0, up to 1; at 1 a queue that has built up stays"`
-	Window   time.Duration `yaml:"window" doc:"time over which the load offered is measured, at least 1ms"`
+	Fill     float64       `yaml:"fill" doc:"share of the capacity to use, above 0, up to 1; at 1 a queue that has built up stays, and what is left works it off"`
+	Window   time.Duration `yaml:"window" doc:"time over which the load offered is measured, at least 1ms; longer is steadier, but when the load jumps this is how long too much gets in"`
 }
 
 // random refuses with probability 1 - C/λ, where λ is the cost per second offered

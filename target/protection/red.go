@@ -78,7 +78,7 @@ func (p *red) Admit(now time.Duration, r *Request, l Load) Reason {
 		p.average += p.weight * (float64(l.Waiting) - p.average)
 	} else {
 		idle := float64(p.last-p.left) / p.service
-		p.average *= math.Pow(1-p.weight, idle)
+		p.average *= math.Pow(1-p.weight, max(1, idle))
 		p.left = p.last // that much is booked
 	}
 	share := p.share()
