@@ -118,3 +118,19 @@ func TestPassedOver(t *testing.T) {
 		t.Errorf("%v, want %v", got, want)
 	}
 }
+
+// TestCodelSeesBehindTheNewest: an order that serves the newest first does not hide
+// from CoDel that the queue stands. Going by the age of what is served, 4 ms at
+// most here, CoDel would drop nothing; HBase's did so.
+func TestCodelSeesBehindTheNewest(t *testing.T) {
+	for _, spec := range []string{"lifo", "adaptive_lifo:length=5"} {
+		c := serverOf(t, spec, "codel")
+		for i := range uint64(1000) {
+			now := time.Duration(i) * 4 * ms
+			c.Arrive(now, &protection.Request{ID: i, Cost: 1, Work: 10 * ms, Arrived: now, Deadline: protection.Never})
+		}
+		if dropped := c.Counts().Dropped; len(dropped) == 0 {
+			t.Errorf("%s: nothing was dropped, and %d wait", spec, c.Gauges(4*time.Second).Waiting)
+		}
+	}
+}
