@@ -9,15 +9,35 @@ import (
 // for shares takes a walk over them: some nanoseconds each, draws left out
 // that do not matter.
 func (p *Plan) Count() uint64 {
-	w := p.walk()
-	if p.share.Of == 1 && !w.poisson {
+	var n uint64
+	for i := range p.flows {
+		n += p.count(&p.flows[i])
+	}
+	return n
+}
+
+func (p *Plan) count(f *flow) uint64 {
+	whole := p.share.Of == 1
+	if whole && f.offsets != nil {
+		return uint64(len(f.offsets))
+	}
+	w := p.walk(f)
+	if whole && !f.poisson {
 		return w.countConstant()
 	}
 	var n uint64
-	client := stream(p.spec.Seed, "client")
-	for _, ok := w.next(); ok; _, ok = w.next() {
-		if p.share.Of == 1 || p.share.holds(clientOf(client, p.spec.Clients)) {
+	client := stream(p.spec.Seed, "client"+f.name)
+	add := func() {
+		if whole || p.share.holds(clientOf(client, p.spec.Clients)) {
 			n++
+		}
+	}
+	for range f.offsets {
+		add()
+	}
+	if f.offsets == nil {
+		for _, ok := w.next(); ok; _, ok = w.next() {
+			add()
 		}
 	}
 	return n
@@ -28,8 +48,8 @@ func (p *Plan) Count() uint64 {
 func (w *walk) countConstant() uint64 {
 	var total uint64
 	y := w.base
-	for i := range w.segments {
-		area := w.segments[i].area
+	for i := range w.flow.segments {
+		area := w.flow.segments[i].area
 		n := max(0, math.Ceil(area-y))
 		for n > 0 && y+n-1 >= area {
 			n--

@@ -12,32 +12,94 @@ import (
 // Arrivals stand on the integral of the rate. Constant ones are due where it
 // reaches 0.5, 1.5, 2.5 …, so that a plan has its expected number of arrivals
 // to within a half; the count is carried across steps. Poisson ones are due
-// after gaps of the unit exponential distribution.
+// after gaps of the unit exponential distribution, and so are bursty ones, on
+// the integral of a rate that is switched.
+//
+// A class with phases of its own has its own walk and its own draws; where two
+// arrivals are due at once, the one of the plan's phases goes first, and then
+// those of classes in their order.
 type Cursor struct {
 	plan  *Plan
 	shift time.Duration
-	walk  walk
+	heads []head
+	only  *head // of a plan of one flow
+	taken *head // of several, whose arrival went last; nil before the first
+	step  int
+	ends  time.Duration // of step, since the start of the plan
 	seq   uint64
 	last  time.Duration // At of the arrival before, of the whole plan
+	works []workDraw    // by class
+}
 
-	class, client, jitterAt, jitterWork rand.PCG
-	work                                *rand.Rand
+// A head is how far a cursor is in one flow, and the arrival that it has there.
+type head struct {
+	walk walk
+	due  time.Duration // since the start of the plan
+	over bool          // there is no arrival
+
+	picks []uint64 // the flow's, and its class
+	class int
+
+	pick, client rand.PCG
+	jitter       *rand.PCG // nil: instants stay where they are
+}
+
+// A workDraw draws the work of one class.
+type workDraw struct {
+	work   Work // nil: there is none
+	rand   *rand.Rand
+	jitter *rand.PCG // nil: none is added
 }
 
 // Cursor returns a cursor at the first arrival. All instants are shifted by start.
 func (p *Plan) Cursor(start time.Duration) *Cursor {
 	seed := p.spec.Seed
-	return &Cursor{
-		plan:       p,
-		shift:      start,
-		walk:       p.walk(),
-		last:       start - 1,
-		class:      *stream(seed, "class"),
-		client:     *stream(seed, "client"),
-		jitterAt:   *stream(seed, "jitter at"),
-		jitterWork: *stream(seed, "jitter work"),
-		work:       rand.New(stream(seed, "work")),
+	c := &Cursor{
+		plan:  p,
+		shift: start,
+		heads: make([]head, len(p.flows)),
+		ends:  p.steps[0].Duration,
+		last:  start - 1,
+		works: p.workDraws(),
 	}
+	for i := range p.flows {
+		f := &p.flows[i]
+		name := f.name
+		h := head{walk: p.walk(f), picks: f.picks, class: f.class, pick: *stream(seed, "class"+name), client: *stream(seed, "client"+name)}
+		if p.spec.Jitter && f.offsets == nil && !f.poisson {
+			h.jitter = stream(seed, "jitter at"+name)
+		}
+		c.heads[i] = h
+	}
+	if len(c.heads) == 1 {
+		c.only = &c.heads[0]
+	}
+	return c
+}
+
+// workDraws returns what draws the work of each class. Classes that share the
+// plan's phases and its work share its streams.
+func (p *Plan) workDraws() []workDraw {
+	draw := func(w Work, whose string) workDraw {
+		d := workDraw{work: w, rand: rand.New(stream(p.spec.Seed, "work"+whose))}
+		if k, ok := w.(constantWork); ok && k.Constant() && p.spec.Jitter {
+			d.jitter = stream(p.spec.Seed, "jitter work"+whose)
+		}
+		return d
+	}
+	common := draw(p.spec.Work, "")
+	draws := make([]workDraw, len(p.spec.Classes))
+	for i, c := range p.spec.Classes {
+		switch {
+		case c.Work != nil:
+			draws[i] = draw(c.Work, " of class "+c.Name)
+		case !shared(c):
+			draws[i] = draw(p.spec.Work, " of class "+c.Name)
+		default:
+			draws[i] = common
+		}
+	}
+	return draws
 }
 
 // Next returns the next arrival, or false at the end. It does not allocate.
@@ -58,21 +120,33 @@ func (c *Cursor) Next() (Arrival, bool) {
 func (c *Cursor) Fetch(a *Arrival) bool {
 	p := c.plan
 	for {
-		y, ok := c.walk.next()
-		if !ok {
+		h := c.only
+		if h == nil {
+			if h = c.first(); h == nil {
+				return false
+			}
+		} else if h.pull(); h.over {
 			return false
 		}
+		for h.due >= c.ends && c.step+1 < len(p.steps) {
+			c.step++
+			c.ends += p.steps[c.step].Duration
+		}
 		a.Seq = c.seq
-		a.At = c.instant(y)
-		a.Step = c.walk.step
-		a.Class = pick(p.picks, &c.class)
-		a.Client = clientOf(&c.client, p.spec.Clients)
+		a.At = max(h.due+c.shift, c.last+1)
+		a.Step = c.step
+		a.Class = h.class
+		if h.picks != nil {
+			a.Class = pick(h.picks, &h.pick)
+		}
+		a.Client = clientOf(&h.client, p.spec.Clients)
 		a.Work = 0
 		c.seq++
-		if p.spec.Work != nil {
-			a.Work = p.spec.Work.Draw(c.work)
-			if p.constWork && p.spec.Jitter {
-				a.Work += time.Duration(below(&c.jitterWork, 1000))
+		c.last = a.At
+		if d := &c.works[a.Class]; d.work != nil {
+			a.Work = d.work.Draw(d.rand)
+			if d.jitter != nil {
+				a.Work += time.Duration(below(d.jitter, 1000))
 			}
 		}
 		// What belongs to others is drawn all the same: a share must not
@@ -83,16 +157,49 @@ func (c *Cursor) Fetch(a *Arrival) bool {
 	}
 }
 
-// instant returns when position y of the walk's segment is due.
-func (c *Cursor) instant(y float64) time.Duration {
-	g := c.walk.segment
-	at := g.at(y)
-	if c.plan.spec.Jitter && !c.walk.poisson && g.jitter > 0 {
-		at = min(at+time.Duration(below(&c.jitterAt, g.jitter)), g.start+g.duration-1)
+// first returns the head of several whose arrival comes next, or nil at the end.
+func (c *Cursor) first() *head {
+	if c.taken == nil {
+		for i := range c.heads {
+			c.heads[i].pull()
+		}
+	} else {
+		c.taken.pull()
 	}
-	at = max(at+c.shift, c.last+1)
-	c.last = at
-	return at
+	var next *head
+	for i := range c.heads {
+		if h := &c.heads[i]; !h.over && (next == nil || h.due < next.due) {
+			next = h
+		}
+	}
+	c.taken = next
+	return next
+}
+
+// pull takes the next arrival of the flow, if there is one.
+func (h *head) pull() {
+	w := &h.walk
+	if w.segment == nil {
+		if h.over = w.at == len(w.flow.offsets); !h.over {
+			h.due = w.flow.offsets[w.at]
+			w.at++
+		}
+		return
+	}
+	y, ok := w.next()
+	if !ok {
+		h.over = true
+		return
+	}
+	g := w.segment
+	if w.bursts != nil {
+		h.due = w.instant(y)
+		return
+	}
+	h.due = g.at(y)
+	if h.jitter != nil && g.jitter > 0 {
+		h.due = min(h.due+time.Duration(below(h.jitter, g.jitter)), g.start+g.duration-1)
+	}
 }
 
 // below returns a number in [0, n), n at most 2³². The bias of less than

@@ -9,12 +9,10 @@ import (
 // A Plan is a checked Spec laid out in time. It does not change and may be
 // read from many goroutines; each walk over it has a Cursor of its own.
 type Plan struct {
-	spec      Spec
-	steps     []Step
-	segments  []segment
-	picks     []uint64 // see picksOf
-	constWork bool
-	share     Share
+	spec  Spec
+	steps []Step
+	flows []flow
+	share Share
 }
 
 // New checks the spec and lays it out. The error joins one *FieldError for
@@ -25,14 +23,30 @@ func New(s Spec) (*Plan, error) {
 	}
 	s.Phases = slices.Clone(s.Phases)
 	s.Classes = slices.Clone(s.Classes)
-	p := &Plan{spec: s, steps: stepsOf(&s), picks: picksOf(s.Classes), share: Share{Of: 1}}
-	for _, step := range p.steps {
-		p.segments = append(p.segments, segmentOf(step))
+	if s.Arrivals == Replayed && len(s.Phases) == 0 {
+		s.Phases = []Phase{{Kind: Hold, For: s.Replay.lasts()}}
 	}
-	if w, ok := s.Work.(constantWork); ok {
-		p.constWork = w.Constant()
-	}
+	p := &Plan{spec: s, steps: stepsOf(s.Seed, s.Phases, ""), share: Share{Of: 1}}
+	p.flows = flowsOf(&s, p.steps)
+	p.addRates()
 	return p, nil
+}
+
+// addRates completes the rates of the steps by what does not follow from the
+// plan's phases.
+func (p *Plan) addRates() {
+	for i := range p.flows {
+		f := &p.flows[i]
+		if f.name == "" && p.spec.Arrivals != Replayed {
+			continue
+		}
+		for k := range p.steps {
+			s := &p.steps[k]
+			rate := f.expected(s.Start, s.Start+s.Duration) / s.Duration.Seconds()
+			s.From += rate
+			s.To += rate
+		}
+	}
 }
 
 // constantWork is what a Work may say about itself: that all draws are equal.
@@ -58,8 +72,8 @@ func (p *Plan) Clients() int { return p.spec.Clients }
 // share, the part that its clients expect of that.
 func (p *Plan) Expected() float64 {
 	var sum float64
-	for i := range p.segments {
-		sum += p.segments[i].area
+	for i := range p.flows {
+		sum += p.flows[i].expected(0, p.Duration())
 	}
 	return sum * p.share.part(p.spec.Clients)
 }

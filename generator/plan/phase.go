@@ -40,6 +40,19 @@ func (p Phase) check(f *faults, at string) {
 	p.checkUnused(f, at)
 }
 
+// checkReplayed adds the faults of p as a phase of a replay.
+func (p Phase) checkReplayed(f *faults, at string) {
+	if p.Kind != Hold && p.Kind != Spike {
+		f.add(at+"kind", fmt.Sprintf("%q", p.Kind), "hold or spike: a replay says how many arrive")
+		return
+	}
+	if p.Rate != 0 {
+		f.add(at+"rate", p.Rate, "nothing: a replay says how many arrive")
+	}
+	f.span(at+"for", p.For)
+	p.checkUnused(f, at)
+}
+
 // uses lists the fields that a kind reads.
 var uses = map[PhaseKind]string{
 	Hold:  "rate for",

@@ -10,10 +10,12 @@ import (
 type Spec struct {
 	Seed     uint64
 	Arrivals Process // default Constant
-	Phases   []Phase
-	Classes  []Class // at least one; drawn by weight
+	Burst    Burst   // of Bursty arrivals
+	Replay   Replay  // of Replayed arrivals
+	Phases   []Phase // at least one, but for a replay, which may do without
+	Classes  []Class // at least one; drawn by weight, but for those with phases of their own
 	Clients  int     // size of the client population, at least 1; each arrival belongs to one, drawn uniformly
-	Work     Work    // nil: every arrival carries no work
+	Work     Work    // nil: arrivals of classes without work of their own carry none
 	Jitter   bool    // constant arrivals and constant work get a seeded offset below a microsecond, so that no later instants tie
 }
 
@@ -23,6 +25,8 @@ type Process uint8
 const (
 	Constant Process = iota // equal gaps (of the integrated rate)
 	Poisson                 // exponential gaps: independent users
+	Bursty                  // Poisson at a rate that is switched on and off; see Burst
+	Replayed                // at instants that are given; see Replay
 )
 
 // Work draws the service time that one arrival asks of the server. A Work with a
@@ -34,7 +38,9 @@ type Work interface {
 // A Class is a kind of request within the workload.
 type Class struct {
 	Name        string
-	Weight      float64       // share of the arrivals, relative to the other classes; at least 0
+	Weight      float64       // share of the arrivals, relative to the other classes; at least 0; unused with Phases
+	Phases      []Phase       // how many arrive of this class alone; nil: a share, by weight, of the plan's phases
+	Work        Work          // of this class alone; nil: the plan's
 	Criticality int           // 0 sheddable, 1 sheddable_plus, 2 critical, 3 critical_plus
 	Tenant      string        // whose quota it uses
 	Cost        float64       // relative cost, above 0
@@ -55,10 +61,15 @@ const (
 )
 
 // A Phase is one stretch of the load. Rates are in arrivals per second, real
-// numbers from 0.1 to 1,000,000 (Hold and Ramp also allow 0: no load).
+// numbers from 0.1 to 1,000,000 (Hold and Ramp also allow 0: no load). Those of
+// a replay are Hold and Spike, without a rate: they only say where steps end.
+//
+// The phases of a class begin with the plan and may end before it. They make no
+// steps: what arrives by them counts in the step that is on.
 type Phase struct {
 	Kind     PhaseKind
-	Label    string // name of the steps it yields; default its kind
+	Label    string // what the steps it yields are for; default its kind
+	Name     string // what they are called, beside that; "" is no name
 	Rate     float64
 	From, To float64
 	For      time.Duration
@@ -73,9 +84,10 @@ type Step struct {
 	Index    int           // from 0, in the order of time
 	Phase    int           // index of the phase it comes from
 	Label    string        // the phase's label
+	Name     string        // the phase's name
 	Start    time.Duration // since the start of the plan
 	Duration time.Duration
-	From, To float64 // rate at its start and end, arrivals per second
+	From, To float64 // rate at its start and end, arrivals per second; both with the mean of the classes with phases of their own
 	Pass     int     // of a sweep, from 0
 }
 

@@ -298,7 +298,7 @@ func TestStreamsDoNotShiftEachOther(t *testing.T) {
 }
 
 func TestProcessNames(t *testing.T) {
-	for name, want := range map[string]Process{"": Constant, "constant": Constant, "poisson": Poisson} {
+	for name, want := range map[string]Process{"": Constant, "constant": Constant, "poisson": Poisson, "bursty": Bursty, "replay": Replayed} {
 		if got, err := ParseProcess(name); err != nil || got != want {
 			t.Errorf("ParseProcess(%q) = %v, %v, want %v", name, got, err, want)
 		}
@@ -306,12 +306,8 @@ func TestProcessNames(t *testing.T) {
 			t.Errorf("String() = %q, want %q", want.String(), name)
 		}
 	}
-	for name, want := range map[string]string{
-		"bursty": "arrivals is bursty, which is not built yet: want constant or poisson",
-		"posson": `arrivals is "posson": want constant or poisson`,
-	} {
-		if _, err := ParseProcess(name); err == nil || err.Error() != want {
-			t.Errorf("ParseProcess(%q): %v, want %s", name, err, want)
-		}
+	const want = `arrivals is "posson": want one of constant, poisson, bursty, replay`
+	if _, err := ParseProcess("posson"); err == nil || err.Error() != want {
+		t.Errorf("ParseProcess: %v, want %s", err, want)
 	}
 }

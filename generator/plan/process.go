@@ -1,27 +1,31 @@
 package plan
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// processNames are the names of the processes in a profile, by Process.
+var processNames = []string{Constant: "constant", Poisson: "poisson", Bursty: "bursty", Replayed: "replay"}
+
+var processes = "one of " + strings.Join(processNames, ", ")
 
 // String returns the name of p in a profile.
 func (p Process) String() string {
-	switch p {
-	case Constant:
-		return "constant"
-	case Poisson:
-		return "poisson"
+	if int(p) < len(processNames) {
+		return processNames[p]
 	}
 	return fmt.Sprintf("process(%d)", uint8(p))
 }
 
 // ParseProcess returns the process called name; "" is the default, Constant.
 func ParseProcess(name string) (Process, error) {
-	switch name {
-	case "", "constant":
+	if name == "" {
 		return Constant, nil
-	case "poisson":
-		return Poisson, nil
-	case "bursty", "replay":
-		return 0, &FieldError{Field: "arrivals", Is: name + ", which is not built yet", Want: "constant or poisson"}
 	}
-	return 0, &FieldError{Field: "arrivals", Is: fmt.Sprintf("%q", name), Want: "constant or poisson"}
+	if i := slices.Index(processNames, name); i >= 0 {
+		return Process(i), nil
+	}
+	return 0, &FieldError{Field: "arrivals", Is: fmt.Sprintf("%q", name), Want: processes}
 }

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// A segment is a step prepared for the cursor: the rate is linear in it, so
-// its integral and the inverse of that have closed forms.
+// A segment is a stretch of a flow prepared for the cursor: the rate is linear
+// in it, so its integral and the inverse of that have closed forms.
 //
 // Positions in a segment are measured in arrivals, as the integral of the rate
 // from its start. All times are computed from the segment's own ends, never by
@@ -22,17 +22,17 @@ type segment struct {
 	jitter   uint64  // bound of the jitter in nanoseconds
 }
 
-func segmentOf(s Step) segment {
-	seconds := s.Duration.Seconds()
+func segmentOf(start, duration time.Duration, from, to float64) segment {
+	seconds := duration.Seconds()
 	g := segment{
-		start:    s.Start,
-		duration: s.Duration,
-		area:     s.Rate() * seconds,
-		low:      min(s.From, s.To),
-		rise:     math.Abs(s.To-s.From) / seconds,
-		falling:  s.To < s.From,
+		start:    start,
+		duration: duration,
+		area:     (from + to) / 2 * seconds,
+		low:      min(from, to),
+		rise:     math.Abs(to-from) / seconds,
+		falling:  to < from,
 	}
-	if peak := max(s.From, s.To); peak > 0 {
+	if peak := max(from, to); peak > 0 {
 		g.gap = 1e9 / peak
 		// Half a gap keeps the order of arrivals, and keeps the last one, which
 		// is due half a gap before the end, within the segment.
@@ -67,4 +67,21 @@ func (g *segment) ramp(y float64) float64 {
 		ns = max(0, float64(g.duration)-ns)
 	}
 	return ns
+}
+
+// until returns the position that is reached d after the start, which is the
+// inverse of at but for its rounding.
+func (g *segment) until(d time.Duration) float64 {
+	if d >= g.duration {
+		return g.area
+	}
+	if g.falling {
+		d = g.duration - d
+	}
+	t := d.Seconds()
+	y := float64(g.low*t) + g.rise*t*t/2
+	if g.falling {
+		return max(0, g.area-y)
+	}
+	return y
 }

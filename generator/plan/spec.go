@@ -47,15 +47,61 @@ func FieldErrors(err error) []*FieldError {
 // Validate reports every fault of s at once, each as a *FieldError.
 func (s *Spec) Validate() error {
 	var f faults
-	if s.Arrivals > Poisson {
-		f.add("arrivals", s.Arrivals, "constant or poisson")
+	switch s.Arrivals {
+	case Constant, Poisson:
+	case Bursty:
+		s.Burst.check(&f)
+	case Replayed:
+		s.Replay.check(&f)
+	default:
+		f.add("arrivals", s.Arrivals, processes)
 	}
 	if s.Clients < 1 || s.Clients > math.MaxInt32 {
 		f.add("clients", s.Clients, "a number from 1 to 2147483647")
 	}
 	f.checkClasses(s.Classes)
-	f.checkPhases(s.Phases)
+	d, whole := f.checkPhases("", s.Phases, s.Arrivals == Replayed)
+	if s.Arrivals == Replayed {
+		s.checkReplay(&f, d, whole)
+	} else {
+		s.checkOwnPhases(&f, d, whole)
+	}
 	return errors.Join(f.errs...)
+}
+
+// checkReplay checks that a replay fits the plan's phases, which last d.
+func (s *Spec) checkReplay(f *faults, d time.Duration, whole bool) {
+	if whole && len(s.Phases) > 0 && s.Replay.lasts() > d {
+		f.add("phases", fmt.Sprintf("%v long", d), fmt.Sprintf("at least the %v of the replay", s.Replay.lasts()))
+	}
+	for i, c := range s.Classes {
+		if !shared(c) {
+			f.add(fmt.Sprintf("classes[%d].phases", i), "given", "none beside a replay, which says when arrivals come")
+		}
+	}
+}
+
+// checkOwnPhases checks the phases of classes against the plan's, which last d.
+func (s *Spec) checkOwnPhases(f *faults, d time.Duration, whole bool) {
+	own := 0
+	for i, c := range s.Classes {
+		if shared(c) {
+			continue
+		}
+		own++
+		at := fmt.Sprintf("classes[%d].", i)
+		if lasts, ok := f.checkPhases(at, c.Phases, false); ok && whole && lasts > d {
+			f.add(at+"phases", fmt.Sprintf("%v long", lasts), fmt.Sprintf("at most the %v of the plan", d))
+		}
+	}
+	if own == 0 || own < len(s.Classes) {
+		return
+	}
+	for i, p := range s.Phases {
+		if p.Rate != 0 || p.From != 0 || p.To != 0 {
+			f.add(fmt.Sprintf("phases[%d].rate", i), max(p.Rate, p.From, p.To), "0, where every class has phases of its own")
+		}
+	}
 }
 
 // faults collects what is wrong with a spec.
@@ -71,6 +117,7 @@ func (f *faults) checkClasses(classes []Class) {
 		return
 	}
 	var total float64
+	sharing := false
 	named := map[string]bool{}
 	for i, c := range classes {
 		at := fmt.Sprintf("classes[%d].", i)
@@ -95,38 +142,51 @@ func (f *faults) checkClasses(classes []Class) {
 		if c.Deadline <= 0 {
 			f.add(at+"deadline", c.Deadline, "a duration above 0")
 		}
-		total += c.Weight
+		if shared(c) {
+			total += c.Weight
+			sharing = true
+		}
 	}
-	if total == 0 {
+	if sharing && total == 0 {
 		f.add("classes", "without weight", "at least one class with a weight above 0")
 	}
 }
 
-func (f *faults) checkPhases(phases []Phase) {
+// checkPhases checks the phases whose field stands at the path within. It
+// returns how long they are in all, and whether that is known.
+func (f *faults) checkPhases(within string, phases []Phase, replay bool) (total time.Duration, whole bool) {
 	if len(phases) == 0 {
-		f.add("phases", "empty", "at least one phase")
-		return
+		if !replay {
+			f.add(within+"phases", "empty", "at least one phase")
+		}
+		return 0, replay
 	}
-	steps, duration := 0, time.Duration(0)
+	steps, whole := 0, true
 	for i, p := range phases {
-		at := fmt.Sprintf("phases[%d].", i)
+		at := fmt.Sprintf("%sphases[%d].", within, i)
 		before := len(f.errs)
-		p.check(f, at)
+		if replay {
+			p.checkReplayed(f, at)
+		} else {
+			p.check(f, at)
+		}
 		if len(f.errs) > before {
+			whole = false
 			continue
 		}
 		n, d := p.size()
 		if steps += n; steps > MaxSteps {
 			f.add(at+"passes", p.Passes, fmt.Sprintf("fewer, or a larger ratio, so that the plan has at most %d steps", MaxSteps))
-			return
+			return total, false
 		}
-		if duration += d; duration > MaxDuration {
+		if total += d; total > MaxDuration {
 			field, is := "for", p.For
 			if p.Kind == Sweep {
 				field, is = "hold", p.Hold
 			}
 			f.add(at+field, is, fmt.Sprintf("less, so that the plan takes at most %v in all", MaxDuration))
-			return
+			return total, false
 		}
 	}
+	return total, whole
 }

@@ -6,18 +6,18 @@ import (
 	"time"
 )
 
-// stepsOf lays the phases end to end.
-func stepsOf(s *Spec) []Step {
+// stepsOf lays phases end to end. Their random streams are those of whose name.
+func stepsOf(seed uint64, phases []Phase, whose string) []Step {
 	var steps []Step
 	var start time.Duration
-	for i, p := range s.Phases {
+	for i, p := range phases {
 		label := p.Label
 		if label == "" {
 			label = string(p.Kind)
 		}
 		add := func(pass int, from, to float64, d time.Duration) {
 			steps = append(steps, Step{
-				Index: len(steps), Phase: i, Label: label,
+				Index: len(steps), Phase: i, Label: label, Name: p.Name,
 				Start: start, Duration: d, From: from, To: to, Pass: pass,
 			})
 			start += d
@@ -26,7 +26,7 @@ func stepsOf(s *Spec) []Step {
 		case Ramp:
 			add(0, p.From, p.To, p.For)
 		case Sweep:
-			r := rand.New(stream(s.Seed, fmt.Sprintf("sweep %d", i)))
+			r := rand.New(stream(seed, fmt.Sprintf("sweep %d%s", i, whose)))
 			loads := p.loads()
 			for pass := range p.Passes {
 				r.Shuffle(len(loads), func(a, b int) { loads[a], loads[b] = loads[b], loads[a] })
