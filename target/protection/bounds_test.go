@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"pgregory.net/rapid"
+
 	"knee/target/protection"
 )
 
@@ -35,6 +37,10 @@ func TestQueueBound(t *testing.T) {
 		{"wait: 201 ahead at 2000/s", map[string]any{"wait": 100 * ms}, 1, protection.Load{Waiting: 201, QueuedCost: 201, CostRate: 2000}, protection.ReasonQueueWait},
 		{"wait: no worker is left", map[string]any{"wait": 100 * ms}, 1, protection.Load{Waiting: 1, QueuedCost: 1}, protection.ReasonQueueWait},
 		{"wait: an empty queue", map[string]any{"wait": 100 * ms}, 1, protection.Load{}, ok},
+		{"count from a budget: one below", map[string]any{"count_from": 200 * ms}, 1, protection.Load{Waiting: 199, QueuedCost: 199}, ok},
+		{"count from a budget: 1000/s for 200 ms", map[string]any{"count_from": 200 * ms}, 1, protection.Load{Waiting: 200, QueuedCost: 200}, protection.ReasonQueueFull},
+		{"count from a budget: rounded down", map[string]any{"count_from": 1900 * time.Microsecond}, 1, protection.Load{Waiting: 1, QueuedCost: 1}, protection.ReasonQueueFull},
+		{"count from a budget: at least 1", map[string]any{"count_from": time.Nanosecond}, 1, protection.Load{}, ok},
 		{"several: the tighter one", map[string]any{"count": 300, "wait": 100 * ms}, 1, protection.Load{Waiting: 250, QueuedCost: 250, CostRate: 2000}, protection.ReasonQueueWait},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -68,60 +74,214 @@ func TestLimitCountsWhatWaits(t *testing.T) {
 	}
 }
 
-func TestTokenBucket(t *testing.T) {
-	type call struct {
-		at   time.Duration
-		pass bool
+// TestCountFromBudget holds the worked examples of a bound from a budget.
+func TestCountFromBudget(t *testing.T) {
+	for _, tt := range []struct {
+		workers int
+		service time.Duration
+		budget  time.Duration
+		want    int
+	}{
+		{200, 25 * ms, 25 * ms, 200},       // 8,000/s
+		{100, 50 * ms, 100 * ms, 200},      // 2,000/s
+		{100, 50 * ms, 250 * ms, 500},      // 2,000/s
+		{200, 50 * ms, 250 * ms, 1000},     // 4,000/s
+		{3, 7 * ms, 100 * ms, 42},          // 42.86
+		{1, time.Hour, time.Nanosecond, 1}, // nothing at all would be no bound
+	} {
+		i, err := protection.Registry.Lookup("queue_bound")
+		if err != nil {
+			t.Fatal(err)
+		}
+		k := i.Knobs()
+		field(t, k, "count_from").SetInt(int64(tt.budget))
+		p, err := i.New(protection.Setup{Workers: tt.workers, Service: tt.service}, k)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for waiting, want := range map[int]protection.Reason{tt.want - 1: "", tt.want: protection.ReasonQueueFull} {
+			if got := admit(p, 0, 1, protection.Load{Waiting: waiting}); got != want {
+				t.Errorf("%d workers of %v, %v: with %d waiting got %q, want %q", tt.workers, tt.service, tt.budget, waiting, got, want)
+			}
+		}
 	}
+}
+
+// queue plays the part of a server's queue for a protection that counts what waits.
+type queue struct {
+	p       protection.Protection
+	waiting []*protection.Request
+}
+
+func (q *queue) push(r *protection.Request) protection.Reason {
+	reason := q.p.Admit(0, r, protection.Load{Waiting: len(q.waiting), Oldest: protection.Never, CostRate: 1000})
+	if reason == "" {
+		q.waiting = append(q.waiting, r)
+	}
+	return reason
+}
+
+func (q *queue) pop() *protection.Request {
+	r := q.waiting[0]
+	q.waiting = q.waiting[1:]
+	return r
+}
+
+// start has a worker take the first.
+func (q *queue) start() *protection.Request {
+	r := q.pop()
+	q.p.(protection.Picker).Pick(0, r, protection.Load{Waiting: len(q.waiting)})
+	return r
+}
+
+func of(tenant string, bytes int64) *protection.Request {
+	return &protection.Request{Cost: 1, Tenant: tenant, Bytes: bytes, Expires: protection.Never}
+}
+
+func TestBytesBound(t *testing.T) {
+	q := &queue{p: must(t, "queue_bound", map[string]any{"bytes": 100})}
+	for i, step := range []struct {
+		bytes int64
+		want  protection.Reason
+	}{{40, ""}, {40, ""}, {30, protection.ReasonQueueBytes}, {20, ""}, {1, protection.ReasonQueueBytes}, {0, ""}} {
+		if got := q.push(of("", step.bytes)); got != step.want {
+			t.Errorf("step %d, %d bytes: got %q, want %q", i, step.bytes, got, step.want)
+		}
+	}
+	for len(q.waiting) > 0 {
+		q.start()
+	}
+	if q.push(of("", 150)) != "" {
+		t.Error("an oversized request may not enter an empty queue")
+	}
+	if q.push(of("", 1)) != protection.ReasonQueueBytes {
+		t.Error("one entered behind an oversized one")
+	}
+}
+
+func TestTenantBound(t *testing.T) {
+	q := &queue{p: must(t, "queue_bound", map[string]any{"tenant_count": 2, "count": 3})}
+	for i, step := range []struct {
+		tenant string
+		want   protection.Reason
+	}{{"a", ""}, {"a", ""}, {"a", protection.ReasonTenantQueue}, {"b", ""}, {"b", protection.ReasonQueueFull}} {
+		if got := q.push(of(step.tenant, 0)); got != step.want {
+			t.Errorf("step %d, tenant %s: got %q, want %q", i, step.tenant, got, step.want)
+		}
+	}
+	q.start() // one of a
+	if got := q.push(of("a", 0)); got != "" {
+		t.Errorf("a after one of a has started: %q", got)
+	}
+}
+
+// TestBoundsCountWhatWaits lets requests end in every way there is, and holds after
+// each that what counts is what waits.
+func TestBoundsCountWhatWaits(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		const room = 12
+		q := &queue{p: must(t, "queue_bound", map[string]any{"tenant_count": 4, "bytes": room})}
+		var running, gone []*protection.Request
+		leave := func(r *protection.Request, o protection.Outcome) {
+			q.p.Leave(0, r, protection.End{Outcome: o})
+			gone = append(gone, r)
+		}
+		take := func(s *[]*protection.Request) *protection.Request {
+			if len(*s) == 0 {
+				rt.Skip()
+			}
+			i := rapid.IntRange(0, len(*s)-1).Draw(rt, "which")
+			r := (*s)[i]
+			*s = append((*s)[:i:i], (*s)[i+1:]...)
+			return r
+		}
+		rt.Repeat(map[string]func(*rapid.T){
+			"push": func(rt *rapid.T) {
+				r := new(protection.Request)
+				if len(gone) > 0 { // a shell recycles them
+					r, gone = gone[len(gone)-1], gone[:len(gone)-1]
+				}
+				*r = *of(rapid.SampledFrom([]string{"a", "b", "c"}).Draw(rt, "tenant"), rapid.Int64Range(0, room+3).Draw(rt, "bytes"))
+				var sum int64
+				ofTenant := 0
+				for _, w := range q.waiting {
+					sum += w.Bytes
+					if w.Tenant == r.Tenant {
+						ofTenant++
+					}
+				}
+				want := protection.Reason("")
+				switch {
+				case ofTenant >= 4:
+					want = protection.ReasonTenantQueue
+				case len(q.waiting) > 0 && sum+r.Bytes > room:
+					want = protection.ReasonQueueBytes
+				}
+				if got := q.push(r); got != want {
+					rt.Fatalf("got %q, want %q with %d bytes and %d of the tenant waiting", got, want, sum, ofTenant)
+				}
+			},
+			"start": func(rt *rapid.T) {
+				if len(q.waiting) == 0 {
+					rt.Skip()
+				}
+				running = append(running, q.start())
+			},
+			"dropped by a later picker": func(rt *rapid.T) {
+				if len(q.waiting) == 0 {
+					rt.Skip()
+				}
+				leave(q.start(), protection.Dropped)
+			},
+			"dropped by an earlier picker": func(rt *rapid.T) {
+				if len(q.waiting) == 0 {
+					rt.Skip()
+				}
+				leave(q.pop(), protection.Dropped)
+			},
+			"swept":  func(*rapid.T) { leave(take(&q.waiting), protection.Dropped) },
+			"served": func(*rapid.T) { leave(take(&running), protection.Served) },
+			"failed": func(*rapid.T) { leave(take(&running), protection.Failed) },
+		})
+	})
+}
+
+func TestTenantBoundAllocatesNothing(t *testing.T) {
+	room := make([]*protection.Request, 0, 4)
+	q := &queue{p: must(t, "queue_bound", map[string]any{"tenant_count": 2, "bytes": 100}), waiting: room}
+	r := of("a", 1)
+	if n := testing.AllocsPerRun(1000, func() {
+		if q.push(r) != "" {
+			t.Fatal("refused")
+		}
+		q.start()
+		q.waiting = room
+		q.p.Leave(0, r, protection.End{})
+	}); n != 0 {
+		t.Errorf("%v allocations a request", n)
+	}
+}
+
+func TestNeeds(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		knobs map[string]any
-		calls []call
+		want  string
 	}{
-		{"10/s burst 5", map[string]any{"rate": 10.0, "burst": 5}, []call{
-			{0, true},
-			{0, true},
-			{0, true},
-			{0, true},
-			{0, true},
-			{0, false},
-			{50 * ms, false},
-			{99 * ms, false},
-			{100 * ms, true},
-			{150 * ms, false},
-			{199 * ms, false},
-			{200 * ms, true},
-			{1000 * ms, true},
-			{1000 * ms, true},
-			{1000 * ms, true},
-			{1000 * ms, true},
-			{1000 * ms, true},
-			{1000 * ms, false},
-		}},
-		{"time runs backwards", map[string]any{"rate": 10.0, "burst": 5}, []call{
-			{1000 * ms, true},
-			{1000 * ms, true},
-			{1000 * ms, true},
-			{1000 * ms, true},
-			{500 * ms, true},
-			{1000 * ms, false}, // the library alone has five tokens again
-			{1100 * ms, true},
-			{1100 * ms, false},
-		}},
-		{"burst by default: a tenth of a second", map[string]any{"rate": 20.0}, []call{{0, true}, {0, true}, {0, false}}},
-		{"burst by default: at least 1", map[string]any{"rate": 0.5}, []call{{0, true}, {1999 * ms, false}, {2000 * ms, true}}},
+		{"queue_bound", map[string]any{"count": 1}, ""},
+		{"queue_bound", map[string]any{"cost": 1.0}, "the cost"},
+		{"queue_bound", map[string]any{"tenant_count": 1}, "the tenant"},
+		{"queue_bound", map[string]any{"tenant_count": 1, "bytes": 1, "cost": 1.0}, "the cost and the size and the tenant"},
+		{"rate", map[string]any{"tenant_rate": 1.0}, "the tenant"},
+		{"rate", map[string]any{"rate": 1.0, "tenants": map[string]float64{"a": 1}}, "the tenant"},
+		{"random", nil, "the cost"},
+		{"random", map[string]any{"share": 0.5}, ""},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			p := must(t, "rate", tt.knobs)
-			for i, c := range tt.calls {
-				want := protection.ReasonRate
-				if c.pass {
-					want = ""
-				}
-				if got := admit(p, c.at, 1, protection.Load{}); got != want {
-					t.Errorf("call %d at %v: got %q, want %q", i, c.at, got, want)
-				}
-			}
-		})
+		if got := must(t, tt.name, tt.knobs).(protection.Knower).Needs(); got != tt.want {
+			t.Errorf("%s %v needs %q, want %q", tt.name, tt.knobs, got, tt.want)
+		}
+	}
+	if _, knows := must(t, "rate", map[string]any{"rate": 1.0}).(protection.Knower); knows {
+		t.Error("a rate of all needs to know something")
 	}
 }

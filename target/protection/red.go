@@ -43,7 +43,7 @@ type red struct {
 	rand                    *rand.Rand
 
 	average float64
-	count   int           // let in since the last refusal; -1: below min
+	count   int           // requests since the last refusal; -1: the average was below min
 	last    time.Duration // latest instant seen
 	left    time.Duration // when a request last left the queue
 }
