@@ -1,0 +1,203 @@
+package fleet
+
+import (
+	"time"
+
+	"knee/target/protection"
+	"knee/target/server"
+)
+
+// A call is one attempt to have a layer do something. At most one of outer,
+// above and check is set: who waits for the answer. None is set when nobody does
+// any more; then the server goes on with it all the same.
+type call struct {
+	request protection.Request // as the server sees it
+	layer   *layer
+	node    *node         // the server that was picked; nil before, and when there was none
+	sent    time.Duration // when its layer's balancer got it
+	counted bool          // the balancer counts it as outstanding
+
+	outer *protection.Request // a request of a caller of the fleet
+	above *call               // a request that the layer above works on
+	check *node               // a health check of this server
+	probe bool                // it is or was a health check
+
+	state  state
+	tries  int   // attempts made at the next layer
+	below  *call // the attempt at the next layer that is open
+	timer  timer // ends the state
+	answer answer
+
+	fleet      *Fleet
+	prev, next *call // neighbours in a list: of open calls of the fleet, or of those that a server has handed on
+	pool       *pool // whose connection it uses or waits for
+	behind     *call // next one that waits for a connection of the pool
+}
+
+// A state says what a call's timer waits for.
+type state uint8
+
+const (
+	inside   state = iota // the server has it; the timer is not set
+	pooled                // it waits for a connection; the timer ends the patience
+	working               // a worker does its own work on it; the timer ends the work
+	calling               // it waits for the next layer; the timer ends the attempt
+	pausing               // it waits before the next attempt
+	refusing              // its refusal is on the way back
+)
+
+// An answer is what a call led to.
+type answer struct {
+	verdict           verdict
+	protection.Answer // its Reason is that of a refusal, or the kind of a failure
+}
+
+type verdict uint8
+
+const (
+	served verdict = iota
+	refused
+	failed
+)
+
+func refusal(why protection.Reason) answer {
+	return answer{verdict: refused, Answer: protection.Answer{Reason: why}}
+}
+
+func failure(kind protection.Reason) answer {
+	return answer{verdict: failed, Answer: protection.Answer{Reason: kind}}
+}
+
+// calls keeps calls that are over for reuse.
+type calls struct{ free *call }
+
+// take returns a call that nothing is known of.
+func (s *calls) take(f *Fleet) *call {
+	c := s.free
+	if c == nil {
+		c = &call{fleet: f}
+		c.timer.do = c.due
+		return c
+	}
+	s.free = c.next
+	c.next = nil
+	return c
+}
+
+// give makes c, which nothing refers to any more, available again.
+func (s *calls) give(c *call) {
+	do := c.timer.do
+	*c = call{fleet: c.fleet, next: s.free}
+	c.timer.do = do
+	s.free = c
+}
+
+// due is called when c's timer comes.
+func (c *call) due() {
+	switch c.state {
+	case pooled:
+		c.pool.giveUp(c)
+	case working:
+		c.worked()
+	case calling:
+		c.timedOut()
+	case pausing:
+		c.try()
+	case refusing:
+		c.deliver(c.answer)
+	}
+}
+
+// answered takes the answer of a server, or of the balancer in place of one, on
+// its way to who waits for it.
+func (c *call) answered(a answer) {
+	if a.verdict == refused && c.node != nil && c.layer.RejectTime > 0 {
+		c.state, c.answer = refusing, a
+		c.fleet.timers.set(&c.timer, c.fleet.now+c.layer.RejectTime)
+		return
+	}
+	c.deliver(a)
+}
+
+// deliver ends c with a.
+func (c *call) deliver(a answer) {
+	f, l := c.fleet, c.layer
+	f.timers.stop(&c.timer)
+	c.settleAccount(a.verdict)
+	switch {
+	case c.check != nil:
+		c.check.checked(a.verdict == served)
+	case c.above != nil:
+		l.counts.ended(a)
+		c.above.resume(a)
+	case c.outer != nil:
+		if l != nil {
+			l.counts.ended(a)
+		}
+		f.open.remove(c)
+		f.door.ended(a)
+		f.tell(a.effect(), c.outer, a.Answer)
+		if c.pool != nil {
+			c.pool.leave()
+		}
+	default:
+		if a.verdict == served && !c.probe {
+			l.counts.unwanted++
+		}
+	}
+	f.calls.give(c)
+}
+
+// settleAccount tells the balancer what became of a request that it has sent and
+// that counts as outstanding.
+func (c *call) settleAccount(v verdict) {
+	if !c.counted {
+		return
+	}
+	c.counted = false
+	c.node.Outstanding--
+	o := Outcome{Took: c.fleet.now - c.sent, Rejected: v == refused, Failed: v == failed}
+	c.layer.balancer.Done(c.fleet.now, &c.node.Backend, o)
+	c.node.noteOutcome(v == served)
+}
+
+// leave makes nobody wait for c any more.
+func (c *call) leave() {
+	c.settleAccount(failed)
+	c.outer, c.above, c.check = nil, nil, nil
+}
+
+// effect returns how a caller of the fleet is told.
+func (a *answer) effect() server.EffectKind {
+	if a.verdict == served {
+		return server.Reply
+	}
+	return server.Refuse
+}
+
+// callList is a list of calls, oldest first.
+type callList struct{ first, last *call }
+
+func (l *callList) add(c *call) {
+	if c.prev = l.last; c.prev != nil {
+		c.prev.next = c
+	} else {
+		l.first = c
+	}
+	l.last = c
+}
+
+// remove takes c, which is in the list, out of it.
+func (l *callList) remove(c *call) {
+	if c.prev != nil {
+		c.prev.next = c.next
+	} else {
+		l.first = c.next
+	}
+	if c.next != nil {
+		c.next.prev = c.prev
+	} else {
+		l.last = c.prev
+	}
+	c.prev, c.next = nil, nil
+}
