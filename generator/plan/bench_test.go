@@ -14,7 +14,13 @@ func poissonWithWork() Spec {
 func TestNextDoesNotAllocate(t *testing.T) {
 	jittered := one(ramp(0, 1e6, time.Hour), hold(1, time.Hour))
 	jittered.Jitter, jittered.Work = true, fixedWork(1000)
-	for name, s := range map[string]Spec{"poisson": poissonWithWork(), "constant": jittered} {
+	burst := bursty(Burst{On: time.Millisecond, Off: time.Millisecond}, hold(10000, MaxDuration))
+	flows := poissonWithWork()
+	flows.Classes[1].Phases, flows.Classes[1].Work = []Phase{hold(5000, time.Hour)}, fixedWork(1)
+	list := replay(Replay{Offsets: make([]time.Duration, 2000)})
+	for name, s := range map[string]Spec{
+		"poisson": poissonWithWork(), "constant": jittered, "bursty": burst, "two flows": flows, "replay": list,
+	} {
 		c := mustNew(t, s).Take(Share{0, 1}).Cursor(0)
 		if got := testing.AllocsPerRun(1000, func() { c.Next() }); got != 0 {
 			t.Errorf("%s: %v allocations per arrival, want 0", name, got)
@@ -29,6 +35,10 @@ func BenchmarkNext(b *testing.B) {
 	ramped.Phases = []Phase{ramp(100000, 0.1, MaxDuration)}
 	constant := one(hold(10000, MaxDuration))
 	constant.Jitter, constant.Work = true, fixedWork(1000)
+	burst := poissonWithWork()
+	burst.Arrivals, burst.Burst = Bursty, Burst{On: 10 * time.Millisecond, Off: 40 * time.Millisecond}
+	flows := poissonWithWork()
+	flows.Classes[1].Phases = []Phase{hold(5000, MaxDuration)}
 	for _, c := range []struct {
 		name string
 		spec Spec
@@ -37,6 +47,8 @@ func BenchmarkNext(b *testing.B) {
 		{"poisson, two classes, 50 clients", poissonWithWork()},
 		{"poisson ramp", ramped},
 		{"constant with jitter", constant},
+		{"bursty", burst},
+		{"two flows", flows},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			cursor := mustNew(b, c.spec).Cursor(0)

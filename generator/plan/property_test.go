@@ -39,7 +39,7 @@ func anySpec() *rapid.Generator[Spec] {
 	return rapid.Custom(func(t *rapid.T) Spec {
 		s := Spec{
 			Seed:     rapid.Uint64().Draw(t, "seed"),
-			Arrivals: rapid.SampledFrom([]Process{Constant, Poisson}).Draw(t, "arrivals"),
+			Arrivals: rapid.SampledFrom([]Process{Constant, Poisson, Bursty, Replayed}).Draw(t, "arrivals"),
 			Phases:   rapid.SliceOfN(anyPhase(), 1, 4).Draw(t, "phases"),
 			Classes:  classes(rapid.SliceOfN(rapid.Float64Range(0.1, 5), 1, 4).Draw(t, "weights")...),
 			Clients:  rapid.IntRange(1, 20).Draw(t, "clients"),
@@ -53,8 +53,52 @@ func anySpec() *rapid.Generator[Spec] {
 				s.Phases[i].Hold = 1
 			}
 		}
+		for i := range s.Classes {
+			if rapid.Bool().Draw(t, "own work") {
+				s.Classes[i].Work = fixedWork(1e6)
+			}
+		}
+		switch s.Arrivals {
+		case Bursty:
+			s.Burst = Burst{On: 5 * time.Millisecond, Off: 20 * time.Millisecond, Fixed: rapid.Bool().Draw(t, "fixed"), Idle: rapid.SampledFrom([]float64{0, 0.5}).Draw(t, "idle")}
+		case Replayed:
+			anyReplay(t, &s)
+			return s
+		}
+		for i := range s.Classes {
+			if rapid.IntRange(0, 2).Draw(t, "own phases") == 0 {
+				s.Classes[i].Phases = ownPhases(t, &s)
+			}
+		}
+		if !slices.ContainsFunc(s.Classes, shared) {
+			s.Phases = []Phase{hold(0, 2*time.Second)}
+		}
 		return s
 	})
+}
+
+// anyReplay makes s a replay of offsets or counts.
+func anyReplay(t *rapid.T, s *Spec) {
+	if rapid.Bool().Draw(t, "offsets") {
+		for _, at := range rapid.SliceOfN(rapid.Int64Range(0, int64(2*time.Second)), 1, 50).Draw(t, "at") {
+			s.Replay.Offsets = append(s.Replay.Offsets, time.Duration(at))
+		}
+	} else {
+		s.Replay.Counts = rapid.SliceOfN(rapid.IntRange(0, 300), 1, 5).Draw(t, "counts")
+		s.Replay.Every = rapid.SampledFrom([]time.Duration{0, 7 * time.Millisecond}).Draw(t, "every")
+	}
+	s.Phases = rapid.SampledFrom([][]Phase{nil, {hold(0, 300*time.Millisecond), {Kind: Spike, For: 10 * time.Second}}}).Draw(t, "steps")
+}
+
+// ownPhases draws phases for a class that are no longer than those of s.
+func ownPhases(t *rapid.T, s *Spec) []Phase {
+	var whole time.Duration
+	for _, p := range s.Phases {
+		_, d := p.size()
+		whole += d
+	}
+	half := max(1, whole/2)
+	return []Phase{hold(anyRate().Draw(t, "own rate"), half), ramp(0, anyRate().Draw(t, "own to"), max(1, whole-half))}[:1+min(1, int(whole-half))]
 }
 
 func TestArrivalsAreInOrderAndInTheirSteps(t *testing.T) {
@@ -79,7 +123,7 @@ func TestArrivalsAreInOrderAndInTheirSteps(t *testing.T) {
 			if a.At < step.Start || a.At >= step.Start+step.Duration+nudged {
 				t.Fatalf("arrival %+v outside its step %+v", a, step)
 			}
-			if a.Class < 0 || a.Class >= len(s.Classes) || int(a.Client) >= s.Clients || (s.Work == nil) != (a.Work == 0) {
+			if a.Class < 0 || a.Class >= len(s.Classes) || int(a.Client) >= s.Clients || (s.Work == nil && s.Classes[a.Class].Work == nil) != (a.Work == 0) {
 				t.Fatalf("arrival %+v does not fit the spec", a)
 			}
 			last = a.At
@@ -106,9 +150,14 @@ func TestExpectedMeetsTheCount(t *testing.T) {
 		if math.Abs(integral-want) > 1e-9*(1+want) {
 			t.Fatalf("Expected() = %v, the steps integrate to %v", want, integral)
 		}
-		bound := 0.5 + 1e-6
-		if s.Arrivals == Poisson {
+		bound := 0.5*float64(len(s.Classes)) + 1e-6
+		switch s.Arrivals {
+		case Replayed:
+			bound = 0
+		case Poisson:
 			bound = 5*math.Sqrt(want) + 5 // the tail of a small mean is longer than normal
+		case Bursty:
+			return // spreads further than that; see TestBurstyMean
 		}
 		if math.Abs(got-want) > bound {
 			t.Fatalf("%v arrivals, want %v within %v", got, want, bound)
@@ -119,7 +168,16 @@ func TestExpectedMeetsTheCount(t *testing.T) {
 func TestSeedDecidesEverything(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := anySpec().Draw(t, "spec")
-		s.Arrivals, s.Phases = Poisson, append(s.Phases, hold(1000, 100*time.Millisecond))
+		if s.Arrivals != Bursty {
+			s.Arrivals = Poisson
+		}
+		s.Phases = append(slices.Clone(s.Phases), hold(1000, 100*time.Millisecond))
+		s.Classes = append(s.Classes, Class{Name: "further", Weight: 9, Cost: 1, Timeout: time.Second, Deadline: time.Second})
+		for i, p := range s.Phases { // those of a replay have no rate
+			if p.Kind == Spike && p.Rate == 0 {
+				s.Phases[i].Rate = 10
+			}
+		}
 		p, err := New(s)
 		if err != nil {
 			t.Fatal(err)

@@ -70,6 +70,8 @@ func TestFaultSaysWhatIsAllowed(t *testing.T) {
 // Whatever the numbers, a spec is refused with field errors or is a plan that
 // ends: walks are in order and, as far as they go, within the plan.
 func FuzzSpec(f *testing.F) {
+	f.Add("hold", 1000.0, 0.0, 0.0, int64(time.Second), 0.0, int64(0), 0, 3, 1.0, uint8(2), true)
+	f.Add("hold", 0.0, 0.0, 0.0, int64(time.Second), 0.0, int64(0), 0, 3, 1.0, uint8(3), true)
 	f.Add("hold", 10.0, 0.0, 0.0, int64(time.Second), 0.0, int64(0), 0, 1, 1.0, uint8(0), true)
 	f.Add("ramp", 0.0, 0.0, 1e6, int64(1), 0.0, int64(0), 0, 3, 0.5, uint8(1), true)
 	f.Add("sweep", 0.0, 0.1, 1e6, int64(0), 1.001, int64(1), 6, 1<<31-1, 1.0, uint8(1), false)
@@ -81,6 +83,8 @@ func FuzzSpec(f *testing.F) {
 			Phases: []Phase{{Kind: PhaseKind(kind), Rate: rate, From: from, To: to, For: time.Duration(span), Ratio: ratio, Hold: time.Duration(hold), Passes: passes}},
 		}
 		s.Phases = append(s.Phases, s.Phases[0])
+		s.Burst = Burst{On: time.Duration(hold), Off: time.Duration(span), Idle: ratio}
+		s.Replay = Replay{Counts: []int{passes, clients}, Every: time.Duration(hold)}
 		p, err := New(s)
 		if err != nil {
 			if len(FieldErrors(err)) == 0 {
