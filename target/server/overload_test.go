@@ -10,61 +10,8 @@ import (
 	"knee/target/server"
 )
 
-// unswept undoes the expiry that earlier protections asked for, so that only
-// the look at dequeue is left.
-type unswept struct{}
-
-func (unswept) Admit(_ time.Duration, r *protection.Request, _ protection.Load) protection.Reason {
-	r.Expires = protection.Never
-	return ""
-}
-
-func (unswept) Leave(time.Duration, *protection.Request, protection.End) {}
-
 func linkTo(p protection.Protection) server.Link {
 	return server.Link{Kind: "test", New: func() (protection.Protection, error) { return p, nil }}
-}
-
-// TestConstantOverload offers 2,400/s for 30 s to 2,000/s of capacity, with
-// callers that wait 1 s. The numbers are exact: those of a reference that looks
-// at deadlines only at dequeue. (The sweep shortens the queue of 100 workers,
-// which start in bursts, by the 19 dead requests that wait for a worker.)
-func TestConstantOverload(t *testing.T) {
-	const timeout = time.Second
-	ms := func(x float64) time.Duration { return time.Duration(x * float64(time.Millisecond)) }
-	for _, tt := range []struct {
-		name        string
-		workers     int
-		service     time.Duration
-		chain       []server.Link
-		want        outcome
-		longestWait time.Duration // to 0.1 ms; 0: not in the reference
-	}{
-		{"1 worker, unbounded", 1, ms(0.5), nil, outcome{good: 11_995, late: 60_005, peak: 12_000}, ms(5_999.9)},
-		{"1 worker, bound 200", 1, ms(0.5), chainNamed("queue_bound:count=200"), outcome{good: 60_200, refused: 11_800, peak: 200}, ms(100)},
-		{"1 worker, bound 500", 1, ms(0.5), chainNamed("queue_bound:count=500"), outcome{good: 60_500, refused: 11_500, peak: 500}, ms(250)},
-		{"1 worker, deadline without allowance", 1, ms(0.5), chainNamed("deadline:allowance=0"), outcome{good: 11_995, late: 50_005, dropped: 10_000, peak: 2_400}, ms(999.9)},
-		{"1 worker, deadline with the service time", 1, ms(0.5), chainNamed("deadline:allowance=500µs"), outcome{good: 61_999, dropped: 10_001, peak: 2_399}, ms(999.5)},
-		{"100 workers, unbounded", 100, ms(50), nil, outcome{good: 11_500, late: 60_500, peak: 12_000}, 0},
-		{"100 workers, bound 200", 100, ms(50), chainNamed("queue_bound:count=200"), outcome{good: 60_200, refused: 11_800, peak: 200}, 0},
-		{"100 workers, bound 500", 100, ms(50), chainNamed("queue_bound:count=500"), outcome{good: 60_500, refused: 11_500, peak: 500}, 0},
-		{"100 workers, deadline without allowance", 100, ms(50), chainNamed("deadline:allowance=0"), outcome{good: 11_500, late: 50_500, dropped: 10_000, peak: 2_400}, 0},
-		{"100 workers, deadline with the service time", 100, ms(50), chainNamed("deadline:allowance=50ms"), outcome{good: 61_900, dropped: 10_100, peak: 2_281}, 0},
-		{"100 workers, deadline without allowance, not swept", 100, ms(50), append(chainNamed("deadline:allowance=0"), linkTo(unswept{})), outcome{good: 11_500, late: 50_500, dropped: 10_000, peak: 2_419}, 0},
-		{"100 workers, deadline with the service time, not swept", 100, ms(50), append(chainNamed("deadline:allowance=50ms"), linkTo(unswept{})), outcome{good: 61_900, dropped: 10_100, peak: 2_300}, 0},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			got := drive(t, server.Spec{
-				Workers: tt.workers, Service: tt.service, Order: orderNamed("fifo"), Chain: tt.chain,
-			}, timeout, even(72_000, 2_400, tt.service))
-			if got.good != tt.want.good || got.late != tt.want.late || got.refused != tt.want.refused || got.dropped != tt.want.dropped || got.peak != tt.want.peak {
-				t.Errorf("got  %+v\nwant %+v", got, tt.want)
-			}
-			if d := got.longestWait - tt.longestWait; tt.longestWait > 0 && d.Abs() > ms(0.1) {
-				t.Errorf("longest wait %v, want %v", got.longestWait, tt.longestWait)
-			}
-		})
-	}
 }
 
 // TestCollapseBySecond looks at the first finding: a deadline check that leaves
