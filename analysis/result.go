@@ -63,6 +63,7 @@ type Step struct {
 	OfferedRPS       float64           `json:"offered_rps"`
 	DurationS        float64           `json:"duration_s"`
 	Phase            string            `json:"phase"`
+	Name             string            `json:"name,omitempty"` // what the profile calls the phase
 	Counts           Counts            `json:"counts"`
 	RejectedByReason map[string]uint64 `json:"rejected_by_reason"`
 	FailedByKind     map[string]uint64 `json:"failed_by_kind"`

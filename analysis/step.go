@@ -41,6 +41,7 @@ func StepOf(s *record.Step, series *record.Series, m Meta) Step {
 		IntendedRPS:      info.Rate(),
 		DurationS:        seconds,
 		Phase:            info.Phase,
+		Name:             info.Name,
 		Counts:           s.Total.Counts,
 		RejectedByReason: reasons(s.Total.RejectedBy),
 		FailedByKind:     reasons(s.Total.FailedBy),

@@ -108,7 +108,7 @@ func (s *session) plans() ([]plannedTrial, error) {
 		for _, step := range sweep.Steps() {
 			if err := add([]plan.Phase{
 				{Kind: plan.Hold, Label: analysis.Settle, Rate: step.From, For: s.settle()},
-				{Kind: plan.Hold, Label: step.Label, Rate: step.From, For: step.Duration},
+				{Kind: plan.Hold, Label: step.Label, Name: step.Name, Rate: step.From, For: step.Duration},
 			}, true); err != nil {
 				return nil, err
 			}

@@ -78,6 +78,7 @@ func (p *Population) begin(n int) {
 		p.recorder.Begin(record.StepInfo{
 			Index:    o.base + o.begun,
 			Phase:    s.Label,
+			Name:     s.Name,
 			Trial:    o.trial,
 			Start:    o.start + s.Start,
 			Duration: s.Duration,

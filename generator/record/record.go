@@ -49,10 +49,11 @@ type Ending struct {
 
 // StepInfo describes a step of a run.
 type StepInfo struct {
-	Index    int           `json:"index"`    // in the run, from 0
-	Phase    string        `json:"phase"`    // label: hold, ramp, spike, sweep, settle, drain …
-	Trial    int           `json:"trial"`    // steps of one trial share it, from 0
-	Start    time.Duration `json:"start_ns"` // since the start of the run
+	Index    int           `json:"index"`          // in the run, from 0
+	Phase    string        `json:"phase"`          // label: hold, ramp, spike, sweep, settle, drain …
+	Name     string        `json:"name,omitempty"` // what the profile calls its phase; "" when it does not
+	Trial    int           `json:"trial"`          // steps of one trial share it, from 0
+	Start    time.Duration `json:"start_ns"`       // since the start of the run
 	Duration time.Duration `json:"duration_ns"`
 	From     float64       `json:"from_rps"`
 	To       float64       `json:"to_rps"`
