@@ -8,7 +8,7 @@ import (
 
 // A Check is one condition on the result of a run:
 //
-//	METRIC[{class=NAME}] OP VALUE [at LOAD]
+//	METRIC[{class=NAME}] OP VALUE [at LOAD] [in PHASE]
 //
 // METRIC is one of
 //
@@ -21,20 +21,26 @@ import (
 //   - goodput: good originals per second, as a rate or a multiple of capacity
 //   - a count of originals: planned, unsent, withheld, sent, good, degraded,
 //     late, rejected, timeout, failed, unfinished; or attempts. A percentage
-//     is of planned.
+//     is of planned, so that attempts <= 110% bounds what retries add.
 //   - POPULATION.QUANTILE: a latency; good and late count from the planned
 //     instant, rejected from the sent one, lag is sent minus planned.
 //     QUANTILE is p50, p90, p99, p999 (also p99.9) or max.
 //
 // OP is >=, <=, >, <, == or !=. LOAD is a multiple of capacity such as 2x, or
-// a rate such as 1800/s. Without it a count is that of the whole run, and
-// goodput and latencies must fit at every load that was offered.
+// a rate such as 1800/s. PHASE is the name that the profile gives to phases of
+// its load, or a kind of them such as spike. With both, the loads within the
+// phases count.
+//
+// With neither, a count is that of the whole run, and goodput and latencies must
+// fit at every load that was offered. With a PHASE, counts and goodput are those
+// of all its steps together, ramps too, and latencies must fit in all of them.
 type Check struct {
 	Metric string // as above; p99.9 is written p999
 	Class  string // "" is all
 	Op     string
 	Value  Value
-	At     Value // Rate or X; the zero Value is no load
+	At     Value  // Rate or X; the zero Value is no load
+	In     string // a phase; "" is none
 }
 
 // A Unit is what a Value counts.
@@ -88,6 +94,9 @@ func (c Check) Want() string {
 	if c.At != (Value{}) {
 		s += " at " + c.At.String()
 	}
+	if c.In != "" {
+		s += " in " + c.In
+	}
 	return s
 }
 
@@ -120,25 +129,26 @@ type kind struct {
 	want    string // the forms of a value, for messages
 	at      string // the forms of a load; "" when it has none
 	byClass bool
+	byPhase bool
 }
 
 const anyLoad = "a load such as 2x or 1800/s"
 
 var kinds = map[string]kind{
-	"plateau":     {[]Unit{NoUnit, Percent}, "a share such as 0.9 or 90%", "a multiple of the knee such as 5x, or a rate such as 1800/s", false},
-	"knee":        {[]Unit{Rate, X, NoUnit}, "a rate such as 1800/s, or a multiple of capacity such as 0.9x", "", true},
-	"recovery":    {[]Unit{Duration}, "a duration with a unit such as 2s", "", false},
-	"rejection.q": {[]Unit{NoUnit, Percent}, "a share such as 0.01 or 1%", "", false},
-	"goodput":     {[]Unit{Rate, X, NoUnit}, "a rate such as 1800/s, or a multiple of capacity such as 0.9x", anyLoad, true},
+	"plateau":     {[]Unit{NoUnit, Percent}, "a share such as 0.9 or 90%", "a multiple of the knee such as 5x, or a rate such as 1800/s", false, false},
+	"knee":        {[]Unit{Rate, X, NoUnit}, "a rate such as 1800/s, or a multiple of capacity such as 0.9x", "", true, false},
+	"recovery":    {[]Unit{Duration}, "a duration with a unit such as 2s", "", false, false},
+	"rejection.q": {[]Unit{NoUnit, Percent}, "a share such as 0.01 or 1%", "", false, false},
+	"goodput":     {[]Unit{Rate, X, NoUnit}, "a rate such as 1800/s, or a multiple of capacity such as 0.9x", anyLoad, true, true},
 }
 
 func init() {
 	for _, name := range counts {
-		kinds[name] = kind{[]Unit{NoUnit, Percent}, "a number such as 0, or a percentage of planned such as 1%", anyLoad, true}
+		kinds[name] = kind{[]Unit{NoUnit, Percent}, "a number such as 0, or a percentage of planned such as 1%", anyLoad, true, true}
 	}
 	for _, population := range populations {
 		for q := range quantiles {
-			kinds[population+"."+q] = kind{[]Unit{Duration}, "a duration with a unit such as 80ms", anyLoad, population == "good"}
+			kinds[population+"."+q] = kind{[]Unit{Duration}, "a duration with a unit such as 80ms", anyLoad, population == "good", true}
 		}
 	}
 }

@@ -91,6 +91,16 @@ func TestJudge(t *testing.T) {
 	}
 	retention := withPlateau(plateau("decline", 0.6, 10))
 	retention.Plateau.Retention = []analysis.Retention{{X: 2, Retention: 0.97}, {X: 5, Retention: 0.8}, {X: 5.1, Retention: 0.78}, {X: 10, Retention: 0.6}}
+	called := func(s analysis.Step, name, phase string) analysis.Step {
+		s.Name, s.Phase = name, phase
+		return s
+	}
+	phases := steps(
+		called(step(2000, 0.25), "", "spike"), called(step(9000, 1), "spiky", "hold"),
+		called(step(1000, 1), "flood", "hold"), called(step(2000, 0.25), "flood", "spike"),
+		called(quick(step(500, 1), 500, 20, 75), "after", "hold"), called(classes.Steps[0], "classes", "hold"),
+		called(step(250, 1), "", "ramp"), called(step(250, 1), "", "settle"), called(invalidated(step(250, 1), "lag"), "bad", "hold"),
+	)
 	rejects := func(count int64) analysis.Step {
 		s := step(2000, 0.5)
 		s.RejectMS = analysis.Latency{Count: count, P50: ptr(0.5)}
@@ -212,6 +222,21 @@ func TestJudge(t *testing.T) {
 		{"rejections may be absent at easy loads", "rejected.p99 <= 5ms", steps(step(500, 1), rejects(1000)), Pass, "2ms", "at 2000/s"},
 		{"rejections may be few at easy loads", "rejected.p99 <= 5ms", steps(rejects(3), labelled(func() analysis.Step { s := rejects(1000); s.IntendedRPS = 9000; return s }(), "sweep")), Pass, "2ms", "at 9000/s"},
 		{"rejections absent everywhere", "rejected.p99 <= 5ms", steps(step(500, 1)), Fail, "-", "no samples: nothing was rejected"},
+
+		{"a count in a kind of phase, those with a name too", "rejected == 3000 in spike", phases, Pass, "3000", ""},
+		{"a count in a named phase", "good == 500 in after", phases, Pass, "500", ""},
+		{"a count in a phase of two steps", "good == 1500 in flood", phases, Pass, "1500", ""},
+		{"a count at a load in a phase", "good == 1000 at 1x in flood", phases, Pass, "1000", ""},
+		{"a share in a phase", "good >= 25% in spike", phases, Pass, "25%", ""},
+		{"a count by class in a phase", "good{class=a} == 190 in classes", phases, Pass, "190", ""},
+		{"goodput in a phase is over all its steps", "goodput >= 0.75x in flood", phases, Pass, "0.75x", ""},
+		{"goodput in a ramp", "goodput == 250/s in ramp", phases, Pass, "250/s", ""},
+		{"latency in a phase", "good.p99 <= 80ms in after", phases, Pass, "75ms", ""},
+		{"a load that was offered in another phase", "good > 0 at 2x in after", phases, Inconclusive, "-", "load 2x was not reached: the nearest is 0.5x"},
+		{"a phase that was not run", "good > 0 in before", phases, Inconclusive, "-", "phase before was not run"},
+		{"what is not measured is no phase", "good > 0 in settle", phases, Inconclusive, "-", "phase settle was not run"},
+		{"a phase not honestly offered", "good > 0 in bad", phases, Inconclusive, "-", "lag"},
+		{"goodput of a phase not honestly offered", "goodput > 0 in bad", phases, Inconclusive, "-", "lag"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			check, err := Parse(c.check)
@@ -258,6 +283,7 @@ func TestJudgeAnything(t *testing.T) {
 			s := step(float64(rapid.IntRange(0, 3000).Draw(t, "rps")), rapid.Float64Range(0, 1).Draw(t, "good"))
 			s = quick(s, rapid.Int64Range(0, 600).Draw(t, "count"), 5, 9)
 			s.Valid = rapid.Bool().Draw(t, "valid")
+			s.Name = rapid.SampledFrom([]string{"", "a", "in"}).Draw(t, "name")
 			r.Steps = append(r.Steps, s)
 		}
 		c := anyCheck(t)

@@ -43,6 +43,7 @@ var (
 	metricRE = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.]*`)
 	classRE  = regexp.MustCompile(`^\{\s*class\s*=\s*([A-Za-z0-9_][A-Za-z0-9_.-]*)\s*\}`)
 	opRE     = regexp.MustCompile(`^(>=|<=|==|!=|>|<)`)
+	phaseRE  = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*`)
 	wordRE   = regexp.MustCompile(`^[^\s]+`)
 )
 
@@ -77,11 +78,12 @@ func (s *scanner) check() (c Check, err error) {
 	if c.Value.Unit == NoUnit && slices.Contains(k.units, Rate) {
 		c.Value.Unit = Rate
 	}
-	s.space()
-	if s.rest() == "" {
-		return c, nil
+	for s.space(); s.rest() != ""; s.space() {
+		if err = s.where(&c, k); err != nil {
+			return c, err
+		}
 	}
-	return c, s.load(&c, k)
+	return c, nil
 }
 
 // class reads {class=NAME}.
@@ -97,18 +99,34 @@ func (s *scanner) class(metric string, k kind) (string, error) {
 	return m[1], nil
 }
 
-// load reads "at LOAD" and the end.
-func (s *scanner) load(c *Check, k kind) error {
+// where reads "at LOAD" or "in PHASE".
+func (s *scanner) where(c *Check, k kind) error {
 	start := s.at
-	if word := s.take(wordRE); word != "at" {
-		s.at = start
-		return s.wrong(start, s.found(), "the end, or at LOAD")
+	switch word := s.take(wordRE); {
+	case word == "at" && c.At == (Value{}):
+		if k.at == "" {
+			return s.wrong(start, c.Metric+" has no load", "it without at")
+		}
+		return s.load(c, k)
+	case word == "in" && c.In == "":
+		if !k.byPhase {
+			return s.wrong(start, c.Metric+" is not kept by phase", "it without in; by phase there are goodput, counts and latencies")
+		}
+		s.space()
+		start = s.at
+		if c.In = s.take(phaseRE); c.In == "" {
+			return s.wrong(start, s.found(), "the name of a phase, or a kind such as spike")
+		}
+		return nil
 	}
-	if k.at == "" {
-		return s.wrong(start, c.Metric+" has no load", "it without at")
-	}
+	s.at = start
+	return s.wrong(start, s.found(), "the end, at LOAD, or in PHASE")
+}
+
+// load reads a LOAD.
+func (s *scanner) load(c *Check, k kind) error {
 	s.space()
-	start = s.at
+	start := s.at
 	word := s.take(wordRE)
 	load, ok := value(word)
 	if load.Unit == NoUnit {
@@ -118,10 +136,6 @@ func (s *scanner) load(c *Check, k kind) error {
 		return s.wrong(start, notA(word, c.Metric, "taken at"), k.at)
 	}
 	c.At = load
-	s.space()
-	if s.rest() != "" {
-		return s.wrong(s.at, s.found(), "the end")
-	}
 	return nil
 }
 

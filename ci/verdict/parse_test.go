@@ -16,26 +16,29 @@ func TestParse(t *testing.T) {
 		want Check
 		back string // the canonical form, when it is not text
 	}{
-		{"plateau >= 0.9", Check{"plateau", "", ">=", Value{0.9, NoUnit}, Value{}}, ""},
-		{"plateau >= 90%", Check{"plateau", "", ">=", Value{90, Percent}, Value{}}, ""},
-		{"plateau > 0.8 at 5x", Check{"plateau", "", ">", Value{0.8, NoUnit}, Value{5, X}}, ""},
-		{"knee >= 0.9x", Check{"knee", "", ">=", Value{0.9, X}, Value{}}, ""},
-		{"knee{class=check-out.v2} >= 1800/s", Check{"knee", "check-out.v2", ">=", Value{1800, Rate}, Value{}}, ""},
-		{"knee>=1800", Check{"knee", "", ">=", Value{1800, Rate}, Value{}}, "knee >= 1800/s"},
-		{"recovery <= 2s", Check{"recovery", "", "<=", Value{2e9, Duration}, Value{}}, ""},
-		{"recovery<1m30s", Check{"recovery", "", "<", Value{90e9, Duration}, Value{}}, "recovery < 1m30s"},
-		{"rejection.q <= 0.01", Check{"rejection.q", "", "<=", Value{0.01, NoUnit}, Value{}}, ""},
-		{"rejection.q <= 1%", Check{"rejection.q", "", "<=", Value{1, Percent}, Value{}}, ""},
-		{"failed == 0", Check{"failed", "", "==", Value{0, NoUnit}, Value{}}, ""},
-		{"failed != 0", Check{"failed", "", "!=", Value{0, NoUnit}, Value{}}, ""},
-		{"good{ class = a } >= 95% at 0.7x", Check{"good", "a", ">=", Value{95, Percent}, Value{0.7, X}}, "good{class=a} >= 95% at 0.7x"},
-		{"goodput >= 900 at 120000/m", Check{"goodput", "", ">=", Value{900, Rate}, Value{2000, Rate}}, "goodput >= 900/s at 2000/s"},
-		{"goodput >= 0.9x at 2000", Check{"goodput", "", ">=", Value{0.9, X}, Value{2000, Rate}}, "goodput >= 0.9x at 2000/s"},
-		{"  good.p99   <=80ms at  2x ", Check{"good.p99", "", "<=", Value{80e6, Duration}, Value{2, X}}, "good.p99 <= 80ms at 2x"},
-		{"good.p99.9 <= 80ms", Check{"good.p999", "", "<=", Value{80e6, Duration}, Value{}}, "good.p999 <= 80ms"},
-		{"good.max{class=a} < 1s", Check{"good.max", "a", "<", Value{1e9, Duration}, Value{}}, ""},
-		{"rejected.p50 < 1ms", Check{"rejected.p50", "", "<", Value{1e6, Duration}, Value{}}, ""},
-		{"lag.p99 < 500us", Check{"lag.p99", "", "<", Value{5e5, Duration}, Value{}}, "lag.p99 < 500µs"},
+		{"plateau >= 0.9", Check{"plateau", "", ">=", Value{0.9, NoUnit}, Value{}, ""}, ""},
+		{"plateau >= 90%", Check{"plateau", "", ">=", Value{90, Percent}, Value{}, ""}, ""},
+		{"plateau > 0.8 at 5x", Check{"plateau", "", ">", Value{0.8, NoUnit}, Value{5, X}, ""}, ""},
+		{"knee >= 0.9x", Check{"knee", "", ">=", Value{0.9, X}, Value{}, ""}, ""},
+		{"knee{class=check-out.v2} >= 1800/s", Check{"knee", "check-out.v2", ">=", Value{1800, Rate}, Value{}, ""}, ""},
+		{"knee>=1800", Check{"knee", "", ">=", Value{1800, Rate}, Value{}, ""}, "knee >= 1800/s"},
+		{"recovery <= 2s", Check{"recovery", "", "<=", Value{2e9, Duration}, Value{}, ""}, ""},
+		{"recovery<1m30s", Check{"recovery", "", "<", Value{90e9, Duration}, Value{}, ""}, "recovery < 1m30s"},
+		{"rejection.q <= 0.01", Check{"rejection.q", "", "<=", Value{0.01, NoUnit}, Value{}, ""}, ""},
+		{"rejection.q <= 1%", Check{"rejection.q", "", "<=", Value{1, Percent}, Value{}, ""}, ""},
+		{"failed == 0", Check{"failed", "", "==", Value{0, NoUnit}, Value{}, ""}, ""},
+		{"failed != 0", Check{"failed", "", "!=", Value{0, NoUnit}, Value{}, ""}, ""},
+		{"good{ class = a } >= 95% at 0.7x", Check{"good", "a", ">=", Value{95, Percent}, Value{0.7, X}, ""}, "good{class=a} >= 95% at 0.7x"},
+		{"goodput >= 900 at 120000/m", Check{"goodput", "", ">=", Value{900, Rate}, Value{2000, Rate}, ""}, "goodput >= 900/s at 2000/s"},
+		{"goodput >= 0.9x at 2000", Check{"goodput", "", ">=", Value{0.9, X}, Value{2000, Rate}, ""}, "goodput >= 0.9x at 2000/s"},
+		{"  good.p99   <=80ms at  2x ", Check{"good.p99", "", "<=", Value{80e6, Duration}, Value{2, X}, ""}, "good.p99 <= 80ms at 2x"},
+		{"good.p99.9 <= 80ms", Check{"good.p999", "", "<=", Value{80e6, Duration}, Value{}, ""}, "good.p999 <= 80ms"},
+		{"good.max{class=a} < 1s", Check{"good.max", "a", "<", Value{1e9, Duration}, Value{}, ""}, ""},
+		{"rejected.p50 < 1ms", Check{"rejected.p50", "", "<", Value{1e6, Duration}, Value{}, ""}, ""},
+		{"lag.p99 < 500us", Check{"lag.p99", "", "<", Value{5e5, Duration}, Value{}, ""}, "lag.p99 < 500µs"},
+		{"rejected >= 18810 in spike", Check{"rejected", "", ">=", Value{18810, NoUnit}, Value{}, "spike"}, ""},
+		{"goodput >= 0.95x at 2x in after-the-flood", Check{"goodput", "", ">=", Value{0.95, X}, Value{2, X}, "after-the-flood"}, ""},
+		{"attempts <= 110%  in  a.1  at 2x", Check{"attempts", "", "<=", Value{110, Percent}, Value{2, X}, "a.1"}, "attempts <= 110% at 2x in a.1"},
 	} {
 		t.Run(c.text, func(t *testing.T) {
 			got, err := Parse(c.text)
@@ -95,7 +98,12 @@ func TestParseErrors(t *testing.T) {
 		{"knee{class=a b} > 5", 4, `unexpected "{class=a"`, "{class=NAME}"},
 		{"plateau{class=a} > 0.5", 7, "plateau is not kept by class", "knee, goodput, counts and good.pNN"},
 		{"rejected.p99{class=a} < 5ms", 12, "rejected.p99 is not kept by class", "knee, goodput, counts and good.pNN"},
-		{"plateau >= 0.9 for 5s", 15, `unexpected "for"`, "the end, or at LOAD"},
+		{"plateau >= 0.9 in spike", 15, "plateau is not kept by phase", "goodput, counts and latencies"},
+		{"good > 5 in", 11, "the text ends", "the name of a phase, or a kind such as spike"},
+		{"good > 5 in -x", 12, `unexpected "-x"`, "the name of a phase, or a kind such as spike"},
+		{"good > 5 in a in b", 14, `unexpected "in"`, "the end, at LOAD, or in PHASE"},
+		{"good > 5 at 2x at 3x", 15, `unexpected "at"`, "the end, at LOAD, or in PHASE"},
+		{"plateau >= 0.9 for 5s", 15, `unexpected "for"`, "the end, at LOAD, or in PHASE"},
 		{"knee >= 0.9x at 5x", 13, "knee has no load", "it without at"},
 		{"recovery <= 2s at 5x", 15, "recovery has no load", "it without at"},
 		{"goodput > 5 at", 14, "the text ends", "a load such as 2x or 1800/s"},
@@ -104,7 +112,7 @@ func TestParseErrors(t *testing.T) {
 		{"plateau > 0.5 at 50%", 17, `plateau cannot be taken at "50%"`, "a multiple of the knee such as 5x"},
 		{"goodput > 5 at 2x now", 18, `unexpected "now"`, "the end"},
 		{"knee{class=ä} >= 5", 4, `unexpected "{class=ä}"`, "{class=NAME}"},
-		{"good > 5 ä", 9, `unexpected "ä"`, "the end, or at LOAD"},
+		{"good > 5 ä", 9, `unexpected "ä"`, "the end, at LOAD, or in PHASE"},
 	} {
 		t.Run(c.text, func(t *testing.T) {
 			got, err := Parse(c.text)
@@ -150,6 +158,9 @@ func anyCheck(t *rapid.T) Check {
 	if k.at != "" && rapid.Bool().Draw(t, "has load") {
 		c.At = draw(rapid.SampledFrom([]Unit{Rate, X}).Draw(t, "load"))
 	}
+	if k.byPhase && rapid.Bool().Draw(t, "has phase") {
+		c.In = rapid.SampledFrom([]string{"sweep", "spike", "a", "in", "at", "x-1.y"}).Draw(t, "phase")
+	}
 	return c
 }
 
@@ -167,7 +178,7 @@ func TestRoundTrip(t *testing.T) {
 // that it reads as the same check.
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{
-		"plateau >= 0.9", "knee{class=a} >= 0.9x", "recovery <= 1m30s", "good.p99.9 <= 80ms at 2x", "failed == 0 at 2.5/m", "rejection.q<1%", "lag.max!=1ns",
+		"plateau >= 0.9", "knee{class=a} >= 0.9x", "recovery <= 1m30s", "good.p99.9 <= 80ms at 2x", "failed == 0 at 2.5/m", "rejection.q<1%", "lag.max!=1ns", "good > 5 in a at 2x",
 	} {
 		f.Add(s)
 	}

@@ -14,12 +14,12 @@ import (
 // not honestly offered may have added anything to it; what the generator did
 // not send is known of them too.
 func (c Check) count(r *analysis.Result) finding {
-	steps := r.Steps
-	if c.At != (Value{}) {
-		var why string
-		if steps, why = c.at(r); why != "" {
-			return unsettled(why)
-		}
+	steps, why := c.named(r)
+	if c.At != (Value{}) && why == "" {
+		steps, why = c.at(r, steps)
+	}
+	if why != "" {
+		return unsettled(why)
 	}
 	own := c.Metric == "unsent"
 	var total, planned uint64
@@ -42,7 +42,7 @@ func (c Check) count(r *analysis.Result) finding {
 		return unsettled(doubt)
 	case planned == 0:
 		return noSamples("")
-	case share && doubt != "" && c.At == (Value{}):
+	case share && doubt != "" && c.At == (Value{}) && c.In == "":
 		return unsettled(doubt)
 	case share:
 		return exactly(float64(total)/float64(planned), Percent)
@@ -103,15 +103,18 @@ func (c Check) latency(r *analysis.Result, population, quantile string) finding 
 	})
 }
 
-// overLoads finds a number at the load of the check, from the trials at it.
-// Without a load it takes the finding that decides: a check must hold at every
-// load.
+// overLoads finds a number at the load or in the phase of the check, from the
+// trials there. Without either it takes the finding that decides: a check must
+// hold at every load.
 func (c Check) overLoads(r *analysis.Result, of func(trials []analysis.Step) finding) finding {
-	if c.At != (Value{}) {
-		trials, why := c.at(r)
-		if why != "" {
-			return unsettled(why)
-		}
+	trials, why := c.named(r)
+	if c.At != (Value{}) && why == "" {
+		trials, why = c.at(r, trials)
+	}
+	if why != "" {
+		return unsettled(why)
+	}
+	if c.At != (Value{}) || c.In != "" {
 		if trials, why = honest(trials); len(trials) == 0 {
 			return unsettled(why)
 		}
@@ -180,8 +183,33 @@ func steady(s analysis.Step) bool { return measured(s) && s.IntendedRPS > 0 && s
 // has no samples, and that is not the generator's fault.
 func supports(s analysis.Step) bool { return s.Valid || s.Counts.Planned == 0 }
 
-// at returns the steps at the load of the check, or why there are none.
-func (c Check) at(r *analysis.Result) (steps []analysis.Step, why string) {
+// named returns the steps in the phase of the check, or why there are none;
+// without a phase it returns all. Names go before kinds.
+func (c Check) named(r *analysis.Result) (steps []analysis.Step, why string) {
+	if c.In == "" {
+		return r.Steps, ""
+	}
+	var kinds []analysis.Step
+	for _, s := range r.Steps {
+		switch {
+		case !measured(s):
+		case s.Name == c.In:
+			steps = append(steps, s)
+		case s.Phase == c.In:
+			kinds = append(kinds, s)
+		}
+	}
+	if len(steps) == 0 {
+		steps = kinds
+	}
+	if len(steps) == 0 {
+		return nil, fmt.Sprintf("phase %s was not run", c.In)
+	}
+	return steps, ""
+}
+
+// at returns those of steps at the load of the check, or why there are none.
+func (c Check) at(r *analysis.Result, among []analysis.Step) (steps []analysis.Step, why string) {
 	want, perUnit := c.At.Number, 1.0
 	if c.At.Unit == X {
 		if r.Capacity.RPS == nil || *r.Capacity.RPS <= 0 {
@@ -190,7 +218,7 @@ func (c Check) at(r *analysis.Result) (steps []analysis.Step, why string) {
 		perUnit = *r.Capacity.RPS
 	}
 	nearest := infinite
-	for _, s := range r.Steps {
+	for _, s := range among {
 		if !steady(s) {
 			continue
 		}
