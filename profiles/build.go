@@ -80,7 +80,7 @@ func (p *Profile) newBehaviour(i int) (client.Behaviour, error) {
 	if err != nil {
 		return nil, err
 	}
-	return info.New(b.Knobs)
+	return info.New(client.Setup{Clients: p.Client.Clients, Rand: p.stream(index("client.behaviours", i))}, b.Knobs)
 }
 
 // stream returns the random stream of one consumer. It depends on the seed and

@@ -7,6 +7,7 @@
 package client
 
 import (
+	"math/rand/v2"
 	"time"
 
 	"knee/generator/plan"
@@ -19,6 +20,7 @@ type Options struct {
 	Grace       time.Duration // how long after the timeout to go on listening; 0 to 24h
 	Close       bool          // hang up at the timeout instead of listening
 	MaxInFlight int           // attempts outstanding at once; what exceeds it is unsent with reason in_flight; 0: no bound
+	Behaviours  []Behaviour   // what callers do with their attempts, the outermost first; see Behaviour
 }
 
 // An Attempt is one time that an original is sent. The shell reads it; it stays
@@ -43,6 +45,11 @@ const (
 	Rejected               // the server said no
 	Failed                 // transport or protocol failure, or any other status
 	NotSent                // the generator itself could not send it: descriptors, ports
+
+	// What behaviours are told beside these; a shell reports none of them.
+	TimedOut  // no answer by the attempt's timeout
+	Withheld  // a behaviour kept it from being sent
+	Cancelled // given up, sent or not, as its original has ended without it
 )
 
 // An Answer ends one attempt.
@@ -70,16 +77,15 @@ type Effect struct {
 	Attempt *Attempt
 }
 
-// A Behaviour changes what a caller does with its attempts: retry, budget, throttle, hedge, breaker …
-type Behaviour interface {
-	// Before decides whether and when a may be sent; a reason withholds it.
-	Before(now time.Duration, a *Attempt) (sendAt time.Duration, reason string)
-	// After learns how a ended and says whether the original is tried again.
-	After(now time.Duration, a *Attempt, e Answer) (again bool)
+// Setup is what a behaviour is told when it is built.
+type Setup struct {
+	Clients int        // callers in the population, at least 1; attempts name one of them each
+	Rand    *rand.Rand // seeded, for this instance alone
 }
 
-// NewBehaviour builds a behaviour from its knobs.
-type NewBehaviour func(knobs any) (Behaviour, error)
+// NewBehaviour builds a behaviour from its knobs: what Info.Knobs returned, with
+// the values of the profile decoded into it.
+type NewBehaviour func(s Setup, knobs any) (Behaviour, error)
 
 // Registry holds all client behaviours.
 var Registry = plugin.NewRegistry[NewBehaviour]("client behaviour")
