@@ -75,7 +75,7 @@ func (c *Core) admit(now time.Duration, r *protection.Request) protection.Reason
 	c.arrived++
 	r.Arrived = min(r.Arrived, now)
 	r.Expires, r.ExpiresBy = protection.Never, ""
-	r.Degraded, r.Started = false, 0
+	r.Degraded, r.Started, r.InFlight = false, 0, 0
 	r.Links = protection.Links{}
 
 	var l protection.Load
@@ -99,6 +99,7 @@ func (c *Core) admit(now time.Duration, r *protection.Request) protection.Reason
 		c.plug.order.Remove(out.victim)
 		c.drop(now, out.victim, out.reason)
 	}
+	r.InFlight = c.nWaiting + c.nHeld + c.running + 1
 	return ""
 }
 
@@ -154,7 +155,10 @@ func (c *Core) enqueue(now time.Duration, r *protection.Request) {
 	r.Links.State = waiting
 	c.waiting.add(r)
 	c.nWaiting++
+	c.peak = max(c.peak, c.nWaiting)
 	c.queuedCost += r.Cost
-	c.expiries.add(r)
+	if c.plug.sweeps {
+		c.expiries.add(r)
+	}
 	c.plug.order.Push(now, r)
 }

@@ -30,6 +30,7 @@ type Core struct {
 	endingNext time.Duration // when the first of endings is done; Never when none will be
 
 	nWaiting, nHeld int
+	peak            int // of nWaiting
 	running, paying int
 	queuedCost      float64
 	lastEmpty       time.Duration // when the queue last was empty; means nothing while it is
@@ -145,6 +146,7 @@ func (c *Core) Counts() Counts {
 		Refused:  c.refused.byReason(),
 		Dropped:  c.dropped.byReason(),
 		Resets:   c.resets,
+		Peak:     c.peak,
 	}
 }
 
@@ -157,6 +159,11 @@ func (c *Core) Gauges(now time.Duration) Gauges {
 		Workers:  c.conditions.Workers,
 		CostRate: c.costRate,
 		Debt:     c.debt.owed,
+	}
+	for _, l := range c.plug.limiters {
+		if limit := l.Limit(); g.Limit == 0 || limit < g.Limit {
+			g.Limit = limit
+		}
 	}
 	if r := c.waiting.oldest; r != nil {
 		g.OldestAge = max(0, now-r.Arrived)
@@ -185,9 +192,11 @@ func (c *Core) load(now time.Duration, l *protection.Load) {
 type plugIns struct {
 	order    order.Order
 	evictor  order.Evictor // nil when the order is none
+	sweeps   bool          // what expires leaves the queue at once
 	chain    []link
 	pickers  []protection.Picker
 	stampers []protection.Stamper
+	limiters []protection.Limiter
 	tickers  []ticker
 	tickNext time.Duration
 }
@@ -210,6 +219,8 @@ func build(s Spec) (plugIns, error) {
 		return plugIns{}, fmt.Errorf("server: order: %w", err)
 	}
 	p.evictor, _ = p.order.(order.Evictor)
+	keeper, keeps := p.order.(order.Keeper)
+	p.sweeps = !keeps || keeper.Sweep()
 	for i, l := range s.Chain {
 		q, err := l.New()
 		if err != nil {
@@ -222,6 +233,9 @@ func build(s Spec) (plugIns, error) {
 		}
 		if x, ok := q.(protection.Stamper); ok {
 			p.stampers = append(p.stampers, x)
+		}
+		if x, ok := q.(protection.Limiter); ok {
+			p.limiters = append(p.limiters, x)
 		}
 		if x, ok := q.(protection.Ticker); ok {
 			p.tickers = append(p.tickers, ticker{Ticker: x})

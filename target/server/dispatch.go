@@ -66,12 +66,16 @@ func (c *Core) start(now time.Duration, r *protection.Request) {
 	r.Started = now
 	r.Links.State = running
 	c.running++
+	work := max(r.Work, 0)
+	if r.Degraded {
+		work = c.spec.degraded(work)
+	}
 	if !c.spec.External {
-		c.work(now, max(r.Work, 0), r)
+		c.work(now, work, r)
 		return
 	}
 	c.external.add(r)
-	c.effects = append(c.effects, Effect{Kind: Start, R: r, At: now, Work: c.pace.stretch(r.Work)})
+	c.effects = append(c.effects, Effect{Kind: Start, R: r, At: now, Work: c.pace.stretch(work)})
 }
 
 // work has a worker begin what takes so long: r's work, or the debt when r is nil.
@@ -132,7 +136,7 @@ func (c *Core) tell(kind EffectKind, now time.Duration, r *protection.Request, r
 	e := c.effect()
 	e.Kind, e.R, e.At, e.Work = kind, r, now, 0
 	a := &e.Answer
-	a.Reason, a.RetryAfter, a.Degraded = reason, 0, r.Degraded && kind == Reply
+	*a = protection.Answer{Reason: reason, Degraded: r.Degraded && kind == Reply}
 	for _, s := range c.plug.stampers {
 		s.Stamp(now, r, a)
 	}

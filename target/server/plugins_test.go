@@ -14,8 +14,9 @@ import (
 
 var setup = protection.Setup{Workers: 100, Service: 50 * time.Millisecond, Rand: rand.New(rand.NewPCG(1, 1))}
 
-// orderNamed returns the constructor of a registered order.
-func orderNamed(name string) func() (order.Order, error) {
+// orderNamed returns the constructor of a registered order, NAME[:knob=value,…].
+func orderNamed(spec string) func() (order.Order, error) {
+	name, knobs, _ := strings.Cut(spec, ":")
 	return func() (order.Order, error) {
 		i, err := order.Registry.Lookup(name)
 		if err != nil {
@@ -24,6 +25,7 @@ func orderNamed(name string) func() (order.Order, error) {
 		var k any
 		if i.Knobs != nil {
 			k = i.Knobs()
+			setKnobs(k, knobs)
 		}
 		return i.New(order.Setup{Rand: rand.New(rand.NewPCG(1, 1))}, k)
 	}

@@ -57,6 +57,9 @@ func (s Spec) check() error {
 	if !(s.RejectCost >= 0 && s.RejectCost <= 1) { // not a number fails too
 		errs = append(errs, fmt.Errorf("reject_cost is %v: want a share from 0 to 1", s.RejectCost))
 	}
+	if !(s.Degraded >= 0 && s.Degraded <= 1) {
+		errs = append(errs, fmt.Errorf("degraded is %v: want a share above 0, up to 1", s.Degraded))
+	}
 	if s.Order == nil {
 		errs = append(errs, errors.New("order is not set"))
 	}
@@ -66,6 +69,14 @@ func (s Spec) check() error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// degraded returns the work of a request that gets the cheaper answer.
+func (s *Spec) degraded(work time.Duration) time.Duration {
+	if s.Degraded == 0 {
+		return work
+	}
+	return time.Duration(s.Degraded * float64(work))
 }
 
 // EffectKind says what the shell has to do.
