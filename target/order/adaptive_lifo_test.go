@@ -134,3 +134,32 @@ func TestCodelSeesBehindTheNewest(t *testing.T) {
 		}
 	}
 }
+
+// TestSweepEndsTheDeadTail: orders that pass requests over keep those whose callers
+// have gone, unless the server sweeps.
+func TestSweepEndsTheDeadTail(t *testing.T) {
+	for _, spec := range []string{"lifo", "adaptive_lifo", "adaptive_lifo:length=100", "priority", "fair:weights={b: 1e-6}"} {
+		peak := func(spec string) int {
+			c := serverOf(t, spec, "deadline:allowance=10ms")
+			for i := range uint64(2000) { // twice what the server can do, for 10 s
+				now := time.Duration(i) * 5 * ms
+				r := &protection.Request{ID: i, Tenant: "a", Criticality: protection.Critical, Cost: 1, Work: 10 * ms, Arrived: now, Deadline: now + time.Second}
+				if i%2 == 0 {
+					r.Tenant, r.Criticality = "b", protection.Sheddable
+				}
+				c.Arrive(now, r)
+			}
+			return c.Counts().Peak
+		}
+		sep := ":"
+		if strings.Contains(spec, ":") {
+			sep = ","
+		}
+		if got := peak(spec); got > 200 {
+			t.Errorf("%s: %d waited at once, want no more than a second brings, 200", spec, got)
+		}
+		if got := peak(spec + sep + "sweep=false"); got < 900 {
+			t.Errorf("%s, not swept: %d waited at once, want nearly the whole excess, 1000", spec, got)
+		}
+	}
+}
