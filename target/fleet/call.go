@@ -28,10 +28,12 @@ type call struct {
 	timer  timer // ends the state
 	answer answer
 
-	fleet      *Fleet
-	prev, next *call // neighbours in a list: of open calls of the fleet, or of those that a server has handed on
-	pool       *pool // whose connection it uses or waits for
-	behind     *call // next one that waits for a connection of the pool
+	fleet  *Fleet
+	open   link  // in Fleet.open
+	handed link  // in node.handed
+	next   *call // free after this one
+	pool   *pool // whose connection it uses or waits for
+	behind *call // next one that waits for a connection of the pool
 }
 
 // A state says what a call's timer waits for.
@@ -173,31 +175,4 @@ func (a *answer) effect() server.EffectKind {
 		return server.Reply
 	}
 	return server.Refuse
-}
-
-// callList is a list of calls, oldest first.
-type callList struct{ first, last *call }
-
-func (l *callList) add(c *call) {
-	if c.prev = l.last; c.prev != nil {
-		c.prev.next = c
-	} else {
-		l.first = c
-	}
-	l.last = c
-}
-
-// remove takes c, which is in the list, out of it.
-func (l *callList) remove(c *call) {
-	if c.prev != nil {
-		c.prev.next = c.next
-	} else {
-		l.first = c.next
-	}
-	if c.next != nil {
-		c.next.prev = c.prev
-	} else {
-		l.last = c.prev
-	}
-	c.prev, c.next = nil, nil
 }

@@ -144,7 +144,7 @@ func New(s Spec) (*Fleet, error) {
 	if err := s.check(); err != nil {
 		return nil, err
 	}
-	f := &Fleet{spec: s}
+	f := &Fleet{spec: s, open: callList{place: linkOpen}}
 	f.door.refused = map[protection.Reason]uint64{}
 	for i := range s.Layers {
 		l, err := f.newLayer(i)

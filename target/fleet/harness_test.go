@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
-	"testing"
 	"time"
 
 	"go.yaml.in/yaml/v4"
@@ -170,9 +169,9 @@ func (o *run) until(at time.Duration) {
 	o.at = at
 }
 
-// drain lets time pass until nothing that was sent is open.
+// drain lets time pass until nothing that was sent is open, for an hour at most.
 func (o *run) drain() {
-	for uint64(len(o.ends)) < o.id && o.Next() != protection.Never {
+	for limit := o.at + time.Hour; uint64(len(o.ends)) < o.id && o.Next() < limit; {
 		o.until(o.Next())
 	}
 }
@@ -234,4 +233,12 @@ func what(events []fleet.Event, kind fleet.What) (at []time.Duration) {
 	return at
 }
 
-var _ = testing.Short
+// limit lets n requests inside.
+func limit(n int) server.Link {
+	return rule(func(_ *protection.Request, l protection.Load) protection.Reason {
+		if l.Admitted >= n {
+			return "limit"
+		}
+		return ""
+	}).link()
+}

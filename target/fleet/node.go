@@ -54,7 +54,7 @@ func (n *node) begin() {
 	if n.index < n.layer.Servers {
 		n.life = on
 	}
-	n.failures, n.handed, n.holding = 0, callList{}, 0
+	n.failures, n.handed, n.holding = 0, callList{place: linkHanded}, 0
 	n.busy, n.busyAt, n.computing = 0, n.fleet.now, 0
 	for _, t := range []*timer{&n.returns, &n.booted, &n.readmits, &n.health.tick, &n.health.patience} {
 		t.place = 0 // it stood in timers that are gone
