@@ -14,16 +14,53 @@ import (
 	"knee/target/work"
 )
 
-// Capacity returns how many requests per second the target's workers can
-// serve: workers divided by the mean service time; 0 without a target.
+// Capacity returns how many requests per second the target's workers can serve
+// in full: workers divided by the mean service time; 0 without a target.
+//
+// Classes with service times of their own count by their weights; those with
+// phases of their own do not, as their part of the load changes, unless all have
+// some: then each counts as much as another. With batches it is what full ones
+// carry, workers · size / (overhead + size · mean). Degraded answers take less
+// and may exceed it; faults and the cost of rejections are not in it.
 func (p *Profile) Capacity() float64 {
-	if p.Target == nil || p.Target.Service.Mean <= 0 {
+	if p.Target == nil || p.service() <= 0 {
 		return 0
 	}
-	return float64(p.Target.Workers) / p.Target.Service.Mean.Seconds()
+	mean := p.service().Seconds()
+	if b := p.Target.Batch; b != nil && b.Size > 0 {
+		mean += time.Duration(b.Overhead).Seconds() / float64(b.Size)
+	}
+	return float64(p.Target.Workers) / mean
 }
 
-// Work returns the distribution of service times, nil without a target.
+// service returns the mean service time of a request; see Capacity.
+func (p *Profile) service() time.Duration {
+	common := p.Target.Service.Mean
+	var sum, weights, own, n float64
+	for _, c := range p.classes() {
+		mean := common
+		if c.Service != nil {
+			mean = c.Service.Mean
+		}
+		own += mean.Seconds()
+		n++
+		if c.Phases == nil {
+			sum += c.Weight * mean.Seconds()
+			weights += c.Weight
+		}
+	}
+	if weights == 0 {
+		sum, weights = own, n
+	}
+	// Without differences nothing is to be lost by rounding.
+	if mean := sum / weights; mean != common.Seconds() {
+		return time.Duration(mean*1e9 + 0.5)
+	}
+	return common
+}
+
+// Work returns the distribution of the service times of requests whose class
+// has none of its own, nil without a target.
 func (p *Profile) Work() (work.Dist, error) {
 	if p.Target == nil {
 		return nil, nil
@@ -40,9 +77,13 @@ func (p *Profile) Server() (server.Spec, error) {
 	}
 	spec := server.Spec{
 		Workers:    t.Workers,
-		Service:    t.Service.Mean,
+		Service:    p.service(),
 		RejectCost: t.RejectCost,
+		Degraded:   t.Degraded,
 		Order:      p.newOrder,
+	}
+	if b := t.Batch; b != nil {
+		spec.Batch = server.Batch{Size: b.Size, Delay: time.Duration(b.Delay), Overhead: time.Duration(b.Overhead)}
 	}
 	for i, link := range t.Protections {
 		spec.Chain = append(spec.Chain, server.Link{
@@ -69,7 +110,7 @@ func (p *Profile) newProtection(i int) (protection.Protection, error) {
 	}
 	return info.New(protection.Setup{
 		Workers: p.Target.Workers,
-		Service: p.Target.Service.Mean,
+		Service: p.service(),
 		Rand:    p.stream(index("target.protections", i)),
 	}, link.Knobs)
 }
@@ -110,15 +151,16 @@ func (p *Profile) classNames() []string {
 	return names
 }
 
-// Classes returns the classes of the load, at least one. A class with a
-// timeout of its own has as much time beyond it as the client's deadline
-// leaves beyond the client's timeout.
+// Classes returns the classes of the load, at least one.
 func (p *Profile) Classes() []plan.Class {
 	var classes []plan.Class
 	for _, c := range p.classes() {
-		timeout := c.Timeout
+		timeout, deadline := c.Timeout, c.Deadline
 		if timeout == 0 {
 			timeout = p.Client.Timeout
+		}
+		if deadline == 0 {
+			deadline = p.Client.Deadline
 		}
 		classes = append(classes, plan.Class{
 			Name:        c.Name,
@@ -126,8 +168,10 @@ func (p *Profile) Classes() []plan.Class {
 			Criticality: criticalityOf(c.Criticality),
 			Tenant:      c.Tenant,
 			Cost:        c.Cost,
+			Bytes:       c.Bytes,
+			Protected:   c.Protected,
 			Timeout:     time.Duration(timeout),
-			Deadline:    time.Duration(timeout + p.Client.Deadline - p.Client.Timeout),
+			Deadline:    time.Duration(deadline),
 		})
 	}
 	return classes
@@ -142,24 +186,47 @@ func criticalityOf(name string) int {
 	return int(protection.Critical)
 }
 
-// ClientOptions returns the population of callers.
+// ClientOptions returns the population of callers, with fresh behaviours whose
+// random streams depend on the seed and on the place in the profile.
 func (p *Profile) ClientOptions() client.Options {
+	behaviours, err := p.behaviours()
+	if err != nil {
+		panic(fmt.Sprintf("profiles: a valid profile cannot be built: %v", err))
+	}
 	return client.Options{
 		Classes:     p.Classes(),
 		Grace:       time.Duration(p.Client.Grace),
 		Close:       p.Client.OnTimeout == "close",
 		MaxInFlight: int(p.Client.MaxInFlight),
+		Behaviours:  behaviours,
 	}
+}
+
+func (p *Profile) behaviours() ([]client.Behaviour, error) {
+	var behaviours []client.Behaviour
+	for i := range p.Client.Behaviours {
+		b, err := p.newBehaviour(i)
+		if err != nil {
+			return nil, err
+		}
+		behaviours = append(behaviours, b)
+	}
+	return behaviours, nil
 }
 
 // Phases returns the load at a capacity in requests per second; it may be 0
 // when no rate is a multiple of it.
 func (p *Profile) Phases(capacity float64) ([]plan.Phase, error) {
+	return resolve("load.phases", p.Load.Phases, capacity)
+}
+
+// resolve returns the phases that stand at a path, at a capacity.
+func resolve(path string, from []Phase, capacity float64) ([]plan.Phase, error) {
 	var phases []plan.Phase
 	before := Rate{} // the rate at which the phase before ends
-	for i, ph := range p.Load.Phases {
+	for i, ph := range from {
 		if ph.relative() && !(capacity > 0) {
-			return nil, fmt.Errorf("load.phases.%d is a multiple of a capacity that is not known: want a target, --capacity RATE, or rates such as 1000/s", i)
+			return nil, fmt.Errorf("%s.%d is a multiple of a capacity that is not known: want a target, --capacity RATE, or rates such as 1000/s", path, i)
 		}
 		at := func(r *Rate) float64 {
 			if r == nil {
@@ -168,7 +235,7 @@ func (p *Profile) Phases(capacity float64) ([]plan.Phase, error) {
 			return r.PerSecond(capacity)
 		}
 		out := plan.Phase{
-			Kind: plan.PhaseKind(ph.Kind), Rate: at(ph.Rate), From: at(ph.From), To: at(ph.To),
+			Kind: plan.PhaseKind(ph.Kind), Name: ph.Name, Rate: at(ph.Rate), From: at(ph.From), To: at(ph.To),
 			For: time.Duration(ph.For), Ratio: ph.Ratio, Hold: time.Duration(ph.Hold), Passes: ph.Passes,
 		}
 		if out.Kind == plan.Ramp && ph.From == nil {
@@ -191,41 +258,110 @@ func (ph Phase) end() Rate {
 	return Rate{}
 }
 
+// Peak returns the highest rate in requests per second that the load reaches at
+// a capacity, bursts and classes with phases of their own included: those as if
+// all peaked at once.
+func (p *Profile) Peak(capacity float64) (float64, error) {
+	spec, err := p.layout(capacity)
+	if err != nil {
+		return 0, err
+	}
+	peak := highest(spec.Phases)
+	for _, c := range spec.Classes {
+		peak += highest(c.Phases)
+	}
+	switch spec.Arrivals {
+	case plan.Bursty:
+		peak *= spec.Burst.Peak()
+	case plan.Replayed:
+		peak = p.Load.Replay.peak()
+	}
+	return peak, nil
+}
+
+func highest(phases []plan.Phase) (peak float64) {
+	for _, ph := range phases {
+		peak = max(peak, ph.Rate, ph.From, ph.To)
+	}
+	return peak
+}
+
 // PlanSpec returns the load as the plan wants it, at a capacity in requests
 // per second; it may be 0 when no rate is a multiple of it.
 func (p *Profile) PlanSpec(capacity float64) (plan.Spec, error) {
-	phases, err := p.Phases(capacity)
+	spec, err := p.layout(capacity)
 	if err != nil {
 		return plan.Spec{}, err
 	}
-	spec, err := p.Workload()
-	if err != nil {
+	if err := p.addWork(&spec); err != nil {
 		return plan.Spec{}, err
 	}
-	spec.Phases = phases
 	return spec, spec.Validate()
 }
 
-// Workload returns the load without its phases: who calls, for what, and how
-// arrivals spread around their rate.
-func (p *Profile) Workload() (plan.Spec, error) {
+// layout is PlanSpec without the work, and unchecked.
+func (p *Profile) layout(capacity float64) (plan.Spec, error) {
 	spec := p.callers()
-	if p.Target == nil {
-		return spec, nil
-	}
-	dist, err := p.Work()
-	if err != nil {
+	var err error
+	if spec.Phases, err = p.Phases(capacity); err != nil {
 		return plan.Spec{}, err
 	}
-	spec.Work = dist
+	for i, c := range p.classes() {
+		if len(c.Phases) == 0 {
+			continue
+		}
+		if spec.Classes[i].Phases, err = resolve(index("client.classes", i)+".phases", c.Phases, capacity); err != nil {
+			return plan.Spec{}, err
+		}
+	}
 	return spec, nil
+}
+
+// Workload returns the load without its phases, for those who choose the rates
+// themselves: who calls, for what, and how arrivals spread around their rate. It
+// returns an error when the profile leaves nothing to choose: it is a replay, or
+// has classes with phases of their own.
+func (p *Profile) Workload() (plan.Spec, error) {
+	if p.Load.Arrivals == replay {
+		return plan.Spec{}, fmt.Errorf("profile %s replays its arrivals, so that there is no rate to vary: want knee run", p.Name)
+	}
+	for i, c := range p.Client.Classes {
+		if len(c.Phases) > 0 {
+			return plan.Spec{}, fmt.Errorf("profile %s has a class with phases of its own, client.classes.%d, which do not vary with the load: want knee run", p.Name, i)
+		}
+	}
+	spec := p.callers()
+	return spec, p.addWork(&spec)
 }
 
 // callers is Workload without the work.
 func (p *Profile) callers() plan.Spec {
-	spec := plan.Spec{Seed: p.Seed, Classes: p.Classes(), Clients: p.Client.Clients, Jitter: true}
-	if p.Load.Arrivals == "poisson" {
-		spec.Arrivals = plan.Poisson
+	spec := plan.Spec{Seed: p.Seed, Classes: p.Classes(), Clients: p.Client.Clients, Jitter: true, Replay: p.Load.Replay.spec()}
+	spec.Arrivals, _ = plan.ParseProcess(p.Load.Arrivals) // validated
+	if b := p.Load.Burst; b != nil {
+		spec.Burst = plan.Burst{On: time.Duration(b.On), Off: time.Duration(b.Off), Idle: b.Idle, Fixed: b.Lengths == "fixed"}
 	}
 	return spec
+}
+
+// addWork fills in how much work arrivals bring, which nobody says of a server
+// that is not ours.
+func (p *Profile) addWork(spec *plan.Spec) error {
+	if p.Target == nil {
+		return nil
+	}
+	dist, err := p.Work()
+	if err != nil {
+		return err
+	}
+	spec.Work = dist
+	for i, c := range p.Client.Classes {
+		if c.Service == nil {
+			continue
+		}
+		if spec.Classes[i].Work, err = work.New(*c.Service); err != nil {
+			return err
+		}
+	}
+	return nil
 }

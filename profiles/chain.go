@@ -1,6 +1,7 @@
 package profiles
 
 import (
+	"reflect"
 	"regexp"
 	"strings"
 
@@ -36,17 +37,17 @@ func short(p pluggable) string {
 	if own.Knobs == nil {
 		return own.Kind
 	}
-	usual := &Plugin{Kind: own.Kind}
+	var usual any
 	for _, e := range p.catalogue().entries {
 		if e.name == own.Kind {
-			usual.Knobs = e.newKnobs()
+			usual = e.newKnobs()
 		}
 	}
-	values, defaults := plugInNodeOf(own), plugInNodeOf(usual)
+	values, defaults := nodeOf(reflect.ValueOf(own.Knobs).Elem()), nodeOf(reflect.ValueOf(usual).Elem())
 	var knobs []string
 	for i := 0; i+1 < len(values.Content); i += 2 {
 		name, value := values.Content[i].Value, values.Content[i+1]
-		if name == "kind" || sameNode(value, valueOf(defaults, name)) {
+		if sameNode(value, valueOf(defaults, name)) {
 			continue
 		}
 		knobs = append(knobs, name+"="+inline(value))

@@ -41,7 +41,7 @@ func (p *Profile) SHA256() string {
 // nodeOf turns a value of a profile into nodes. It is the inverse of decode.
 func nodeOf(v reflect.Value) *yaml.Node {
 	if p, ok := v.Addr().Interface().(pluggable); ok {
-		return plugInNodeOf(p.plugin())
+		return plugInNodeOf(p)
 	}
 	if v.Kind() == reflect.Pointer {
 		return nodeOf(v.Elem())
@@ -65,8 +65,11 @@ func nodeOf(v reflect.Value) *yaml.Node {
 		n := &yaml.Node{Kind: yaml.SequenceNode}
 		for i := range v.Len() {
 			item := nodeOf(v.Index(i))
-			if item.Kind == yaml.MappingNode {
+			switch {
+			case item.Kind == yaml.MappingNode:
 				item.Style = yaml.FlowStyle // a line for each phase, class and plug-in
+			case isNumber(v.Type().Elem().Kind()):
+				n.Style = yaml.FlowStyle
 			}
 			n.Content = append(n.Content, item)
 		}
@@ -80,6 +83,10 @@ func nodeOf(v reflect.Value) *yaml.Node {
 	}
 	return plainNode(fmt.Sprint(v.Interface()))
 }
+
+// isNumber reports whether values of a kind are written as numbers, or as
+// durations.
+func isNumber(k reflect.Kind) bool { return k >= reflect.Int && k <= reflect.Float64 }
 
 // mapNodeOf turns a map into a mapping, sorted by its keys.
 func mapNodeOf(v reflect.Value) *yaml.Node {
@@ -108,11 +115,11 @@ func appendFields(n *yaml.Node, v reflect.Value) {
 	}
 }
 
-func plugInNodeOf(p *Plugin) *yaml.Node {
+func plugInNodeOf(p pluggable) *yaml.Node {
 	n := &yaml.Node{Kind: yaml.MappingNode, Style: yaml.FlowStyle}
-	put(n, "kind", textNode(p.Kind))
-	if p.Knobs != nil {
-		appendFields(n, reflect.ValueOf(p.Knobs).Elem())
+	put(n, "kind", textNode(p.plugin().Kind))
+	for _, v := range partsOf(p) {
+		appendFields(n, v)
 	}
 	return n
 }

@@ -34,6 +34,7 @@ func Load(name string, o Overrides) (*Profile, error) {
 	if !d.has("name") {
 		p.Name = strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
 	}
+	d.readReplay(p, name, o)
 	d.complete(p)
 	d.validate(p, o)
 	if faults = append(faults, d.faults...); len(faults) > 0 {

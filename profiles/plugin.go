@@ -9,6 +9,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"knee/generator/client"
+	"knee/target/fault"
 	"knee/target/order"
 	"knee/target/plugin"
 	"knee/target/protection"
@@ -36,7 +37,19 @@ func (o *Order) setDefaults() {
 // A Behaviour is something that clients do with their attempts.
 type Behaviour struct{ Plugin }
 
-// pluggable is a plug-in of one registry.
+// An Injection is a fault that is put into the server for some time. Its
+// instants count from the start of the load.
+type Injection struct {
+	Plugin
+	At     Duration `yaml:"at" doc:"instant at which it begins, since the start of the load; default 0"`
+	For    Duration `yaml:"for,omitempty" doc:"how long it lasts; default: to the end of the run"`
+	Ramp   Duration `yaml:"ramp,omitempty" doc:"how long it takes to grow to its full strength, within its duration; default 0: at once"`
+	Seed   uint64   `yaml:"seed,omitempty" doc:"of its own random stream; default: follows from the profile's"`
+	Server string   `yaml:"server,omitempty" doc:"of a topology: number of the server, from 0, in the first layer, or LAYER/NUMBER; default: every server"`
+}
+
+// pluggable is a plug-in of one registry. Fields of its own, beside those of
+// Plugin, stand among its knobs.
 type pluggable interface {
 	catalogue() catalogue
 	plugin() *Plugin
@@ -52,6 +65,10 @@ func (*Order) catalogue() catalogue { return catalogueOf("order", order.Registry
 
 func (*Behaviour) catalogue() catalogue {
 	return catalogueOf("client behaviour", client.Registry, client.NotBuilt)
+}
+
+func (*Injection) catalogue() catalogue {
+	return catalogueOf("fault", fault.Registry, fault.NotBuilt)
 }
 
 // catalogue is a registry without the type of what it builds.
@@ -126,19 +143,31 @@ func (d *decoder) decodePlugin(n *yaml.Node, path string, p pluggable) {
 	}
 	p.plugin().Kind = kind.Value
 	p.plugin().Knobs = c.entries[at].newKnobs()
-	fields := fieldSet{}
-	var knobs reflect.Value
-	if p.plugin().Knobs != nil {
-		knobs = reflect.ValueOf(p.plugin().Knobs).Elem()
-		fields = fieldsOf(knobs.Type())
+	known, into := []string{"kind"}, map[string]reflect.Value{}
+	for _, v := range partsOf(p) {
+		fields := fieldsOf(v.Type())
+		for _, name := range names(fields) {
+			known = append(known, name)
+			into[name] = v.FieldByIndex(fields[name].Index)
+		}
 	}
-	d.eachKey(n, path, append([]string{"kind"}, names(fields)...), func(name, at string, value *yaml.Node) {
+	d.eachKey(n, path, known, func(name, at string, value *yaml.Node) {
 		if name == "kind" {
 			d.values[at] = value
 			return
 		}
-		d.decode(value, at, knobs.FieldByIndex(fields[name].Index))
+		d.decode(value, at, into[name])
 	})
+}
+
+// partsOf returns the structs whose fields stand beside the kind of p: its own
+// and its knobs.
+func partsOf(p pluggable) []reflect.Value {
+	parts := []reflect.Value{reflect.ValueOf(p).Elem()}
+	if knobs := p.plugin().Knobs; knobs != nil {
+		parts = append(parts, reflect.ValueOf(knobs).Elem())
+	}
+	return parts
 }
 
 // unknownKind adds the fault of a kind that c does not have.

@@ -9,6 +9,7 @@ package profiles
 import (
 	"fmt"
 	"strconv"
+	"time"
 
 	"knee/ci/verdict"
 	"knee/generator/plan"
@@ -25,7 +26,8 @@ type Profile struct {
 	Target     *Target         `yaml:"target,omitempty" doc:"the built-in server; left out when --url is given"`
 	Client     Client          `yaml:"client" doc:"who calls, and how patiently"`
 	Load       Workload        `yaml:"load" doc:"how much is asked for, and when"`
-	Checks     []verdict.Check `yaml:"checks,omitempty" doc:"what must hold: METRIC[{class=NAME}] OP VALUE [at LOAD]"`
+	Faults     []Injection     `yaml:"faults,omitempty" doc:"what goes wrong with the built-in server, and when"`
+	Checks     []verdict.Check `yaml:"checks,omitempty" doc:"what must hold: METRIC[{class=NAME}] OP VALUE [at LOAD] [in PHASE]"`
 }
 
 func (p *Profile) setDefaults() {
@@ -42,6 +44,17 @@ type Target struct {
 	Protections []Protection `yaml:"protections,omitempty" doc:"asked in order; the first that refuses names the reason"`
 	ShedAt      string       `yaml:"shed_at" doc:"where refusals are made: accept, headers, handler or late; default handler"`
 	RejectCost  float64      `yaml:"reject_cost" doc:"share of a request's work that one rejection takes, 0 to 1; default 0"`
+	Degraded    float64      `yaml:"degraded" doc:"share of its work that a degraded answer takes, above 0, up to 1; default 0.2"`
+	Batch       *Batch       `yaml:"batch,omitempty" doc:"workers take several requests at once; default: one at a time"`
+}
+
+// Batch is how workers take several requests at once. A batch takes the
+// overhead and then the work of each of its requests, and all are answered at
+// its end.
+type Batch struct {
+	Size     int      `yaml:"size" doc:"requests in a batch at most, 1 to 100000; there is no default"`
+	Delay    Duration `yaml:"delay" doc:"how long the oldest waits for the batch to fill; default 0: a free worker takes what is there"`
+	Overhead Duration `yaml:"overhead" doc:"work that each batch costs beside that of its requests; default 0"`
 }
 
 // MaxWorkers bounds Target.Workers.
@@ -51,7 +64,7 @@ const MaxWorkers = 100_000
 var shedStages = []string{"accept", "headers", "handler", "late"}
 
 func (t *Target) setDefaults() {
-	*t = Target{Workers: 10, ShedAt: "handler"}
+	*t = Target{Workers: 10, ShedAt: "handler", Degraded: 0.2}
 	t.Service.setDefaults()
 	t.Order.setDefaults()
 }
@@ -70,7 +83,7 @@ func (s *Service) setDefaults() {
 // A Client says who calls, and how patiently.
 type Client struct {
 	Timeout     Duration    `yaml:"timeout" doc:"of an attempt; default 100ms"`
-	Deadline    Duration    `yaml:"deadline" doc:"of an original, at least the timeout; default: the timeout"`
+	Deadline    Duration    `yaml:"deadline" doc:"of an original, at least the timeout; default: the timeout, or all that the behaviours can take"`
 	Grace       Duration    `yaml:"grace" doc:"how long after the timeout to go on listening; default: twice the timeout"`
 	OnTimeout   string      `yaml:"on_timeout" doc:"listen: go on for the grace; close: hang up; default listen"`
 	MaxInFlight MaxInFlight `yaml:"max_in_flight" doc:"attempts open at once; what exceeds it is unsent; auto: no bound of its own; default auto"`
@@ -117,13 +130,21 @@ func (m MaxInFlight) MarshalText() ([]byte, error) {
 
 // A Class is one kind of request within the load.
 type Class struct {
-	Name        string   `yaml:"name" doc:"unique among the classes; letters, digits, _, - and ."`
-	Weight      float64  `yaml:"weight" doc:"share of the arrivals, relative to the other classes, at least 0; default 1"`
-	Criticality string   `yaml:"criticality" doc:"sheddable, sheddable_plus, critical or critical_plus; default critical"`
-	Tenant      string   `yaml:"tenant,omitempty" doc:"whose quota it uses"`
-	Cost        float64  `yaml:"cost" doc:"relative cost, above 0; default 1"`
-	Timeout     Duration `yaml:"timeout,omitempty" doc:"of an attempt of this class, whose deadline moves along with it; default: the client's"`
+	Name        string     `yaml:"name" doc:"unique among the classes; letters, digits, _, - and ."`
+	Weight      float64    `yaml:"weight,omitempty" doc:"share of the arrivals, relative to the other classes, at least 0; default 1"`
+	Phases      []Phase    `yaml:"phases,omitempty" doc:"load of this class alone, from the start on, no longer than load.phases; default: a share of those, by weight"`
+	Criticality string     `yaml:"criticality" doc:"sheddable, sheddable_plus, critical or critical_plus; default critical"`
+	Tenant      string     `yaml:"tenant,omitempty" doc:"whose quota it uses"`
+	Cost        float64    `yaml:"cost" doc:"relative cost, above 0; default 1"`
+	Bytes       int64      `yaml:"bytes,omitempty" doc:"size of the body of a request, 0 to 1073741824; default 0"`
+	Protected   bool       `yaml:"protected,omitempty" doc:"a health check, or the end of work already begun: not shed for load; default false"`
+	Timeout     Duration   `yaml:"timeout,omitempty" doc:"of an attempt of this class; default: the client's"`
+	Deadline    Duration   `yaml:"deadline,omitempty" doc:"of an original of this class, at least its timeout; default: as much longer than its timeout as the client's are, or all that the behaviours can take"`
+	Service     *work.Spec `yaml:"service,omitempty" doc:"how long a worker takes for a request of this class; what is left out is as in target.service"`
 }
+
+// maxBytes bounds Class.Bytes.
+const maxBytes = 1 << 30
 
 // criticalities are the values of Class.Criticality, in the order in which
 // they are shed.
@@ -135,17 +156,41 @@ func (c *Class) setDefaults() {
 
 // A Workload says how much is asked for, and when.
 type Workload struct {
-	Arrivals string  `yaml:"arrivals" doc:"constant (equal gaps) or poisson (independent users); default poisson"`
-	Phases   []Phase `yaml:"phases" doc:"stretches of the load, one after the other"`
+	Arrivals string  `yaml:"arrivals" doc:"constant (equal gaps), poisson (independent users), bursty (see burst) or replay (see replay); default poisson"`
+	Burst    *Burst  `yaml:"burst,omitempty" doc:"how bursty arrivals come"`
+	Replay   *Replay `yaml:"replay,omitempty" doc:"when the arrivals of a replay come"`
+	Phases   []Phase `yaml:"phases,omitempty" doc:"stretches of the load, one after the other; those of a replay have no rate, and it may do without"`
 }
 
-// arrivals are the values of Load.Arrivals that are built, and those that are not.
+// arrivals are the values of Load.Arrivals.
+var arrivals = []string{constant, poisson, bursty, replay}
+
+// Kinds of arrivals.
 var (
-	arrivals        = []string{"constant", "poisson"}
-	plannedArrivals = []string{"bursty", "replay"}
+	constant = plan.Constant.String()
+	poisson  = plan.Poisson.String()
+	bursty   = plan.Bursty.String()
+	replay   = plan.Replayed.String()
 )
 
-func (w *Workload) setDefaults() { w.Arrivals = "poisson" }
+func (w *Workload) setDefaults() { w.Arrivals = poisson }
+
+// A Burst switches the rate of Poisson arrivals between on and off. The mean
+// over both is the rate of the phase; while on it is 1 + off/on·(1-idle) times
+// that.
+type Burst struct {
+	On      Duration `yaml:"on" doc:"mean length of a burst, 1ms to 720h; default 200ms"`
+	Off     Duration `yaml:"off" doc:"mean length of the time between two bursts, 1ms to 720h; default 800ms"`
+	Idle    float64  `yaml:"idle" doc:"rate between bursts as a share of the phase's, 0 to below 1; default 0"`
+	Lengths string   `yaml:"lengths" doc:"exponential, or fixed: all bursts are as long, and all times between; default exponential"`
+}
+
+// burstLengths are the values of Burst.Lengths.
+var burstLengths = []string{"exponential", "fixed"}
+
+func (b *Burst) setDefaults() {
+	*b = Burst{On: Duration(200 * time.Millisecond), Off: Duration(800 * time.Millisecond), Lengths: "exponential"}
+}
 
 // Kinds of a phase.
 const (
@@ -160,6 +205,7 @@ var phaseKinds = []string{hold, ramp, sweep, spike}
 // A Phase is one stretch of the load. Which fields it has depends on its kind.
 type Phase struct {
 	Kind   string   `yaml:"kind" doc:"hold, ramp, sweep or spike"`
+	Name   string   `yaml:"name,omitempty" doc:"what checks call it, in PHASE; phases may share one"`
 	Rate   *Rate    `yaml:"rate,omitempty" doc:"of a hold or a spike"`
 	From   *Rate    `yaml:"from,omitempty" doc:"of a ramp or a sweep; default of a ramp: the rate before, 0 at the start"`
 	To     *Rate    `yaml:"to,omitempty" doc:"of a ramp or a sweep, which ends exactly there"`

@@ -75,6 +75,7 @@ target:
   order: {kind: fifo, sweep: true}
   shed_at: handler
   reject_cost: 0
+  degraded: 0.2
 client:
   timeout: 100ms
   deadline: 100ms
@@ -213,22 +214,16 @@ load: {phases: [7]}
 		{"more than can be offered", "target: {service: {mean: 1ms}}\nload: {phases: [{kind: hold, rate: 200x, for: 1s}]}\n", []string{
 			`p.yaml:2:36: load.phases.0.rate is 200x (2e+06): want arrivals per second from 0.1 to 1000000, or 0`,
 		}},
-		{"unknown kinds", "target:\n  order: {kind: fif}\n  protections: [{kind: zebra}]\nclient: {behaviours: [{kind: zebra}]}\nfaults: [{kind: zebra}]\n" + phases, []string{
+		{"unknown kinds", "target:\n  order: {kind: fif}\n  protections: [{kind: zebra}]\nclient: {behaviours: [{kind: zebra}]}\nfaults: [{kind: test_injry}]\n" + phases, []string{
 			`p.yaml:2:17: unknown order "fif"; did you mean "fifo"?: known are …`,
 			`p.yaml:3:24: unknown protection "zebra": known are …`,
 			`p.yaml:4:30: unknown client behaviour "zebra": …`,
-			`p.yaml:5:1: faults are not built yet: want a profile without them`,
-			`p.yaml:5:17: unknown fault "zebra": …`,
+			`p.yaml:5:17: unknown fault "test_injry"; did you mean "test_injury"?: known are …`,
 		}},
-		{"planned arrivals", "load: {arrivals: bursty, phases: [{kind: hold, rate: 1, for: 1s}]}\n", []string{
-			`p.yaml:1:18: load.arrivals is bursty, which is not built yet: want one of constant, poisson`,
-		}},
-		{"planned parts", phases + "faults: [{kind: zebra, at: 1s}]\nguards: [abort when goodput < 0.2x for 5s]\nacts: [{name: a}]\ntopology: {servers: 3}\n", []string{
-			`p.yaml:2:1: faults are not built yet: want a profile without them`,
-			`p.yaml:2:17: unknown fault "zebra": …`,
-			`p.yaml:3:1: guards are not built yet: want a profile without them`,
-			`p.yaml:4:1: acts are not built yet: want a profile without them`,
-			`p.yaml:5:1: topology is not built yet: want a profile without it`,
+		{"planned parts", phases + "guards: [abort when goodput < 0.2x for 5s]\nacts: [{name: a}]\ntopology: {servers: 3}\n", []string{
+			`p.yaml:2:1: guards are not built yet: want a profile without them`,
+			`p.yaml:3:1: acts are not built yet: want a profile without them`,
+			`p.yaml:4:1: topology is not built yet: want a profile without it`,
 		}},
 		{"kind missing", "target: {order: {}, protections: [deadline, {wait: 5ms}, {kind: [a]}]}\n" + phases, []string{
 			`p.yaml:1:17: target.order has no kind: want one: known are …`,

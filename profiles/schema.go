@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 
 	"github.com/invopop/jsonschema"
 
@@ -51,29 +52,29 @@ func special(t reflect.Type) *jsonschema.Schema {
 	if t == reflect.TypeFor[verdict.Check]() {
 		return &jsonschema.Schema{
 			Type:        "string",
-			Description: "METRIC[{class=NAME}] OP VALUE [at LOAD], such as `good.p99 <= 80ms at 2x`.",
-			Examples:    []any{"plateau >= 0.9", "knee >= 0.9x", "recovery <= 2s", "good.p99 <= 80ms at 2x"},
+			Description: "METRIC[{class=NAME}] OP VALUE [at LOAD] [in PHASE], such as `good.p99 <= 80ms at 2x`.",
+			Examples:    []any{"plateau >= 0.9", "knee >= 0.9x", "recovery <= 2s", "good.p99 <= 80ms at 2x", "rejected == 0 in recovery"},
 		}
 	}
 	if p, ok := reflect.New(t).Interface().(pluggable); ok {
-		return p.catalogue().schema()
+		return p.catalogue().schema(t)
 	}
 	return nil
 }
 
-// schema describes a plug-in: one alternative for each kind.
-func (c catalogue) schema() *jsonschema.Schema {
+// schema describes a plug-in of type t: one alternative for each kind.
+func (c catalogue) schema(t reflect.Type) *jsonschema.Schema {
 	if len(c.entries) == 0 {
 		return jsonschema.FalseSchema
 	}
 	s := &jsonschema.Schema{}
 	for _, e := range c.entries {
-		s.OneOf = append(s.OneOf, e.schema())
+		s.OneOf = append(s.OneOf, e.schema(t))
 	}
 	return s
 }
 
-func (e entry) schema() *jsonschema.Schema {
+func (e entry) schema(t reflect.Type) *jsonschema.Schema {
 	s := &jsonschema.Schema{Type: "object", Properties: jsonschema.NewProperties(), AdditionalProperties: jsonschema.FalseSchema}
 	if knobs := e.newKnobs(); knobs != nil {
 		s = reflector().Reflect(knobs)
@@ -81,6 +82,12 @@ func (e entry) schema() *jsonschema.Schema {
 		for p := s.Properties.Oldest(); p != nil; p = p.Next() {
 			p.Value.Default = defaultOf(knobs, p.Key)
 		}
+	}
+	fields := fieldsOf(t)
+	for _, name := range names(fields) {
+		p := reflector().ReflectFromType(fields[name].Type)
+		p.Version, p.Description = "", fields[name].Tag.Get("doc")
+		s.Properties.Set(name, p)
 	}
 	s.Description = e.doc
 	s.Properties.Set("kind", &jsonschema.Schema{Const: e.name})
@@ -120,7 +127,15 @@ func (Profile) JSONSchemaExtend(s *jsonschema.Schema) {
 func (Target) JSONSchemaExtend(s *jsonschema.Schema) {
 	bounds(s, "workers", 1, MaxWorkers)
 	bounds(s, "reject_cost", 0, 1)
+	above(s, "degraded", 0)
+	property(s, "degraded").Maximum = "1"
 	enum(s, "shed_at", shedStages)
+}
+
+// JSONSchemaExtend adds what the loader checks after decoding.
+func (Batch) JSONSchemaExtend(s *jsonschema.Schema) {
+	s.Required = []string{"size"}
+	bounds(s, "size", 1, MaxWorkers)
 }
 
 // JSONSchemaExtend adds what the loader checks after decoding.
@@ -137,16 +152,36 @@ func (Class) JSONSchemaExtend(s *jsonschema.Schema) {
 	s.Required = []string{"name"}
 	property(s, "name").Pattern = classNameForm
 	property(s, "weight").Minimum = "0"
-	property(s, "cost").ExclusiveMinimum = "0"
+	above(s, "cost", 0)
+	bounds(s, "bytes", 0, maxBytes)
 	enum(s, "criticality", criticalities)
 }
 
 // JSONSchemaExtend adds what the loader checks after decoding.
 func (Workload) JSONSchemaExtend(s *jsonschema.Schema) {
-	s.Required = []string{"phases"}
-	one := uint64(1)
-	property(s, "phases").MinItems = &one
 	enum(s, "arrivals", arrivals)
+	one := uint64(1)
+	replayed, phases := jsonschema.NewProperties(), jsonschema.NewProperties()
+	replayed.Set("arrivals", &jsonschema.Schema{Const: replay})
+	phases.Set("phases", &jsonschema.Schema{MinItems: &one})
+	s.If = &jsonschema.Schema{Properties: replayed, Required: []string{"arrivals"}}
+	s.Then = &jsonschema.Schema{Required: []string{"replay"}}
+	s.Else = &jsonschema.Schema{Required: []string{"phases"}, Properties: phases}
+}
+
+// JSONSchemaExtend adds what the loader checks after decoding.
+func (Burst) JSONSchemaExtend(s *jsonschema.Schema) {
+	property(s, "idle").Minimum = "0"
+	property(s, "idle").ExclusiveMaximum = "1"
+	enum(s, "lengths", burstLengths)
+}
+
+// JSONSchemaExtend adds what the loader checks after decoding.
+func (Replay) JSONSchemaExtend(s *jsonschema.Schema) {
+	enum(s, "of", replayContents)
+	for name, most := range map[string]uint64{"offsets": maxOffsets, "counts": maxCounts} {
+		property(s, name).MaxItems = &most
+	}
 }
 
 // JSONSchemaExtend adds what the loader checks after decoding.
@@ -158,9 +193,15 @@ func (Phase) JSONSchemaExtend(s *jsonschema.Schema) {
 		is.Set("kind", &jsonschema.Schema{Const: kind})
 		s.AllOf = append(s.AllOf, &jsonschema.Schema{
 			If:   &jsonschema.Schema{Properties: is},
-			Then: &jsonschema.Schema{Required: phaseFields[kind]},
+			Then: &jsonschema.Schema{Required: required(kind)},
 		})
 	}
+}
+
+// required returns what a phase of a kind must have whatever the arrivals: those
+// of a replay have no rate.
+func required(kind string) []string {
+	return slices.DeleteFunc(slices.Clone(phaseFields[kind]), func(name string) bool { return name == "rate" })
 }
 
 // property returns a field's schema.
@@ -176,6 +217,10 @@ func enum(s *jsonschema.Schema, name string, values []string) {
 	for _, v := range values {
 		property(s, name).Enum = append(property(s, name).Enum, v)
 	}
+}
+
+func above(s *jsonschema.Schema, name string, low int) {
+	property(s, name).ExclusiveMinimum = json.Number(fmt.Sprint(low))
 }
 
 func bounds(s *jsonschema.Schema, name string, low, high int) {

@@ -3,6 +3,8 @@ package profiles
 import (
 	"time"
 
+	"knee/generator/client"
+	"knee/target/fault"
 	"knee/target/plugin"
 	"knee/target/protection"
 )
@@ -52,6 +54,60 @@ func init() {
 				return nil, plugin.Knob("backoff.base", k.Backoff.Base, "a duration above 0")
 			}
 			return needy{}, nil
+		},
+	})
+}
+
+// injury is a fault with a knob.
+type injury struct{ setup fault.Setup }
+
+type injuryKnobs struct {
+	Factor float64 `yaml:"factor" doc:"a number"`
+}
+
+func (injury) Bend(time.Duration, *fault.Conditions) time.Duration { return protection.Never }
+
+// patient makes up to Attempts attempts of each original, with a wait between.
+type patient struct{ patientKnobs }
+
+type patientKnobs struct {
+	Attempts int           `yaml:"attempts" doc:"a number"`
+	Wait     time.Duration `yaml:"wait" doc:"a duration"`
+}
+
+func (patient) Before(now time.Duration, _ *client.Attempt) (time.Duration, string) { return now, "" }
+
+func (patient) After(time.Duration, *client.Attempt, *client.Answer) time.Duration {
+	return protection.Never
+}
+
+func (p patient) Patience(inside time.Duration) (time.Duration, int) {
+	n := time.Duration(p.Attempts)
+	return n*inside + (n-1)*p.Wait, p.Attempts
+}
+
+func init() {
+	fault.Registry.Register(plugin.Info[fault.New]{
+		Name:  "test_injury",
+		Doc:   "for tests alone",
+		Knobs: func() any { return &injuryKnobs{Factor: 3} },
+		New: func(s fault.Setup, knobs any) (fault.Fault, error) {
+			if k := knobs.(*injuryKnobs); !(k.Factor > 0) {
+				return nil, plugin.Knob("factor", k.Factor, "a number above 0")
+			}
+			return injury{s}, nil
+		},
+	})
+	client.Registry.Register(plugin.Info[client.NewBehaviour]{
+		Name:  "test_patient",
+		Doc:   "for tests alone",
+		Knobs: func() any { return &patientKnobs{Attempts: 3, Wait: 50 * time.Millisecond} },
+		New: func(_ client.Setup, knobs any) (client.Behaviour, error) {
+			k := knobs.(*patientKnobs)
+			if k.Attempts < 1 {
+				return nil, plugin.Knob("attempts", k.Attempts, "a number of at least 1")
+			}
+			return patient{*k}, nil
 		},
 	})
 }

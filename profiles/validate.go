@@ -9,8 +9,8 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
+	"knee/generator/client"
 	"knee/generator/plan"
-	"knee/target/fault"
 	"knee/target/protection"
 	"knee/target/work"
 )
@@ -23,7 +23,7 @@ const (
 
 // unbuilt are the parts of a profile that are known and cannot be carried out
 // yet. Ignoring them would let a run pass that did not do what it says.
-var unbuilt = []string{"faults", "guards", "acts", "topology"}
+var unbuilt = []string{"guards", "acts", "topology"}
 
 // takeUnbuilt faults the parts that are not built yet and takes them out of
 // the tree, so that they are not unknown as well.
@@ -46,29 +46,15 @@ func (d *decoder) takeUnbuilt() {
 		} else {
 			d.faultIn(key, 0, name+" are not built yet", "want a profile without them")
 		}
-		if name == "faults" {
-			d.checkFaultKinds(value)
-		}
-	}
-}
-
-// checkFaultKinds finds misspelt faults although none can be injected yet.
-func (d *decoder) checkFaultKinds(list *yaml.Node) {
-	c := catalogueOf("fault", fault.Registry, fault.NotBuilt)
-	for _, n := range list.Content {
-		kind := valueOf(n, "kind")
-		if kind == nil || slices.Contains(c.names(), kind.Value) {
-			continue
-		}
-		d.unknownKind(kind, c)
 	}
 }
 
 // complete fills in the defaults that depend on other fields.
 func (d *decoder) complete(p *Profile) {
 	c := &p.Client
+	patience := p.patience()
 	if !d.has("client.deadline") {
-		c.Deadline = c.Timeout
+		c.Deadline = patience(c.Timeout)
 	}
 	if !d.has("client.grace") {
 		c.Grace = 2 * c.Timeout
@@ -76,31 +62,110 @@ func (d *decoder) complete(p *Profile) {
 			c.Grace = 0
 		}
 	}
-	for i := range p.Load.Phases {
-		if ph := &p.Load.Phases[i]; ph.Kind == sweep {
-			if !d.has(index("load.phases", i) + ".ratio") {
+	d.completePhases("load.phases", p.Load.Phases)
+	for i := range c.Classes {
+		path, k := index("client.classes", i), &c.Classes[i]
+		d.completeClass(path, k, p.Target)
+		switch {
+		case k.Timeout == 0 || d.has(path+".deadline"):
+		case d.has("client.deadline"):
+			k.Deadline = k.Timeout + c.Deadline - c.Timeout
+		default:
+			k.Deadline = patience(k.Timeout)
+		}
+	}
+	if p.Load.Arrivals == bursty && p.Load.Burst == nil {
+		p.Load.Burst = new(Burst)
+		p.Load.Burst.setDefaults()
+	}
+}
+
+// patience returns what the deadline of an original has to be for all that the
+// behaviours can do, by the timeout of its attempts.
+func (p *Profile) patience() func(timeout Duration) Duration {
+	behaviours, err := p.behaviours()
+	if err != nil { // which is a fault of its own
+		return func(timeout Duration) Duration { return timeout }
+	}
+	return func(timeout Duration) Duration {
+		return Duration(client.Patience(behaviours, time.Duration(timeout)))
+	}
+}
+
+func (d *decoder) completePhases(path string, phases []Phase) {
+	for i := range phases {
+		if ph := &phases[i]; ph.Kind == sweep {
+			if !d.has(index(path, i) + ".ratio") {
 				ph.Ratio = defaultRatio
 			}
-			if !d.has(index("load.phases", i) + ".passes") {
+			if !d.has(index(path, i) + ".passes") {
 				ph.Passes = 1
 			}
 		}
 	}
 }
 
+// completeClass fills in what a class takes from elsewhere.
+func (d *decoder) completeClass(path string, c *Class, t *Target) {
+	d.completePhases(path+".phases", c.Phases)
+	if len(c.Phases) > 0 && !d.has(path+".weight") {
+		c.Weight = 0
+	}
+	s := c.Service
+	if s == nil || t == nil {
+		return
+	}
+	mean := s.Mean
+	if !d.has(path + ".service.mean") {
+		mean = t.Service.Mean
+	}
+	if !d.has(path+".service.kind") || s.Kind == t.Service.Kind {
+		shape := t.Service.Spec
+		for name, v := range map[string][2]*float64{
+			"cv": {&shape.CV, &s.CV}, "slow_share": {&shape.SlowShare, &s.SlowShare},
+			"slow_factor": {&shape.SlowFactor, &s.SlowFactor}, "alpha": {&shape.Alpha, &s.Alpha},
+		} {
+			if d.has(path + ".service." + name) {
+				*v[0] = *v[1]
+			}
+		}
+		*s = shape
+	}
+	s.Mean = mean
+}
+
 // validate checks what the types of single fields do not.
 func (d *decoder) validate(p *Profile, o Overrides) {
+	d.validateFaults(p)
 	if p.Target != nil {
 		d.validateTarget(p)
 	}
+	d.validateClient(p)
 	if o.URL {
 		p.Target = nil
+		for i := range p.Client.Classes {
+			p.Client.Classes[i].Service = nil
+		}
 	}
-	d.validateClient(p)
 	d.validateLoad(p, o)
+	d.validateChecks(p)
+}
+
+// validateChecks finds checks about what the profile does not have.
+func (d *decoder) validateChecks(p *Profile) {
+	phases := slices.Clone(phaseKinds)
+	for _, ph := range p.Load.Phases {
+		if ph.Name != "" && !slices.Contains(phases, ph.Name) {
+			phases = append(phases, ph.Name)
+		}
+	}
 	for i, c := range p.Checks {
-		if c.Class != "" && !slices.ContainsFunc(p.classes(), func(k Class) bool { return k.Name == c.Class }) {
-			d.faultAt(index("checks", i), fmt.Sprintf("checks.%d: no class is named %s", i, quote(c.Class)), "want one of "+strings.Join(p.classNames(), ", "))
+		path := index("checks", i)
+		if c.Class != "" && !slices.Contains(p.classNames(), c.Class) {
+			d.faultAt(path, fmt.Sprintf("%s: no class is named %s%s", path, quote(c.Class), didYouMean(c.Class, p.classNames())), "want one of "+strings.Join(p.classNames(), ", "))
+		}
+		if c.In != "" && !slices.Contains(phases, c.In) {
+			d.faultAt(path, fmt.Sprintf("%s: no phase is named %s%s", path, quote(c.In), didYouMean(c.In, phases)), "want one of "+strings.Join(phases, ", "))
 		}
 	}
 }
@@ -112,6 +177,12 @@ func (d *decoder) validateTarget(p *Profile) {
 	}
 	if !(t.RejectCost >= 0 && t.RejectCost <= 1) {
 		d.fieldFault("target.reject_cost", fmt.Sprint(t.RejectCost), "a share from 0 to 1")
+	}
+	if !(t.Degraded > 0 && t.Degraded <= 1) {
+		d.fieldFault("target.degraded", fmt.Sprint(t.Degraded), "a share above 0, up to 1")
+	}
+	if b := t.Batch; b != nil && (b.Size < 1 || b.Size > MaxWorkers) {
+		d.fieldFault("target.batch.size", fmt.Sprint(b.Size), fmt.Sprintf("a number from 1 to %d", MaxWorkers))
 	}
 	d.oneOf("target.shed_at", t.ShedAt, shedStages)
 	_, err := work.New(t.Service.Spec)
@@ -137,13 +208,6 @@ func (d *decoder) build(p *Profile) {
 				"want shed_at: headers, handler or late")
 		}
 	}
-	for i, b := range p.Client.Behaviours {
-		if b.Kind == "" {
-			continue
-		}
-		_, err := p.newBehaviour(i)
-		d.knobFaults(index("client.behaviours", i), err)
-	}
 }
 
 func (d *decoder) validateClient(p *Profile) {
@@ -161,9 +225,16 @@ func (d *decoder) validateClient(p *Profile) {
 	if c.Clients < 1 || c.Clients > maxClients {
 		d.fieldFault("client.clients", fmt.Sprint(c.Clients), fmt.Sprintf("a number from 1 to %d", maxClients))
 	}
+	for i, b := range c.Behaviours {
+		if b.Kind == "" {
+			continue // faulted when it was decoded
+		}
+		_, err := p.newBehaviour(i)
+		d.knobFaults(index("client.behaviours", i), err)
+	}
 	first := map[string]int{}
 	for i, k := range c.Classes {
-		d.validateClass(index("client.classes", i), k)
+		d.validateClass(p, index("client.classes", i), k)
 		if before, taken := first[k.Name]; taken && k.Name != "" {
 			d.fieldFault(index("client.classes", i)+".name", fmt.Sprintf("%s, the name of client.classes.%d too", quote(k.Name), before), "each name once")
 			continue
@@ -174,7 +245,7 @@ func (d *decoder) validateClient(p *Profile) {
 
 var classNameRE = regexp.MustCompile(classNameForm)
 
-func (d *decoder) validateClass(path string, k Class) {
+func (d *decoder) validateClass(p *Profile, path string, k Class) {
 	switch {
 	case k.Name == "" && !d.has(path+".name"):
 		d.missing(path, "name", "a name for each class")
@@ -182,8 +253,44 @@ func (d *decoder) validateClass(path string, k Class) {
 		d.fieldFault(path+".name", quote(k.Name), "letters, digits, _, - and .")
 	}
 	d.oneOf(path+".criticality", k.Criticality, criticalities)
-	if d.has(path+".timeout") && k.Timeout == 0 {
+	timeout := p.Client.Timeout
+	if d.has(path + ".timeout") {
+		timeout = k.Timeout
+	}
+	switch {
+	case timeout == 0 && d.has(path+".timeout"):
 		d.fieldFault(path+".timeout", "0s", "a duration above 0, such as 100ms")
+	case d.has(path+".deadline") && k.Deadline < timeout:
+		d.fieldFault(path+".deadline", k.Deadline.String(), "at least the timeout, "+timeout.String())
+	}
+	if k.Bytes < 0 || k.Bytes > maxBytes {
+		d.fieldFault(path+".bytes", fmt.Sprint(k.Bytes), fmt.Sprintf("a number from 0 to %d", maxBytes))
+	}
+	switch {
+	case k.Service == nil:
+	case p.Target == nil:
+		d.fieldFault(path+".service", "given without a target", "a profile with one: it is about the built-in server")
+	default:
+		_, err := work.New(*k.Service)
+		d.knobFaults(path+".service", err)
+	}
+	if len(k.Phases) > 0 {
+		d.validateOwnPhases(p, path, k)
+	}
+}
+
+// validateOwnPhases checks the phases of a class that has some.
+func (d *decoder) validateOwnPhases(p *Profile, path string, k Class) {
+	if k.Weight != 0 {
+		d.fieldFault(path+".weight", fmt.Sprint(k.Weight), "nothing: a class with phases of its own has no share of the load's")
+	}
+	if p.sweeps() {
+		d.fieldFault(path+".phases", "given beside a sweep", "a load without one, whose loads are offered one by one, or a weight")
+	}
+	for i, ph := range k.Phases {
+		if ph.Name != "" {
+			d.fieldFault(index(path+".phases", i)+".name", quote(ph.Name), "nothing: what arrives counts in the phases of the load")
+		}
 	}
 }
 
@@ -195,20 +302,33 @@ func (d *decoder) oneOf(path, value string, known []string) {
 }
 
 func (d *decoder) validateLoad(p *Profile, o Overrides) {
-	if slices.Contains(plannedArrivals, p.Load.Arrivals) {
-		d.fieldFault("load.arrivals", p.Load.Arrivals+", which is not built yet", "one of "+strings.Join(arrivals, ", "))
-	} else {
-		d.oneOf("load.arrivals", p.Load.Arrivals, arrivals)
+	l := &p.Load
+	d.oneOf("load.arrivals", l.Arrivals, arrivals)
+	if b := l.Burst; b != nil {
+		d.oneOf("load.burst.lengths", b.Lengths, burstLengths)
+		if l.Arrivals != bursty {
+			d.fieldFault("load.burst", "given for "+l.Arrivals+" arrivals", "it with arrivals: bursty")
+		}
 	}
-	if len(p.Load.Phases) == 0 {
+	switch {
+	case l.Replay == nil && l.Arrivals == replay:
+		d.fieldFault("load.arrivals", replay, "load.replay with what to replay, such as {counts: [80, 120, 95]}")
+		return
+	case l.Replay != nil && l.Arrivals != replay:
+		d.fieldFault("load.replay", "given for "+l.Arrivals+" arrivals", "it with arrivals: replay")
+		return
+	case len(l.Phases) == 0 && l.Arrivals != replay:
 		if !d.typo[""] && !d.typo["load"] && !d.bad["load"] {
 			d.fieldFault("load.phases", "empty", "at least one phase, such as {kind: hold, rate: 0.7x, for: 10s}")
 		}
 		return
 	}
-	whole := true
-	for i, ph := range p.Load.Phases {
-		whole = d.validatePhase(p, i, ph) && whole
+	whole := d.validatePhases("load.phases", l.Phases, l.Arrivals == replay)
+	relative := slices.ContainsFunc(l.Phases, Phase.relative)
+	for i, c := range p.Client.Classes {
+		path := index("client.classes", i) + ".phases"
+		whole = d.validatePhases(path, c.Phases, false) && whole
+		relative = relative || slices.ContainsFunc(c.Phases, Phase.relative)
 	}
 	if !whole {
 		return
@@ -217,18 +337,35 @@ func (d *decoder) validateLoad(p *Profile, o Overrides) {
 	if capacity == 0 {
 		capacity = o.Capacity
 	}
-	if capacity == 0 && slices.ContainsFunc(p.Load.Phases, Phase.relative) {
+	if capacity == 0 && relative {
 		if !o.URL {
-			d.needCapacity(p)
+			d.needCapacity("load.phases", l.Phases)
+			for i, c := range p.Client.Classes {
+				d.needCapacity(index("client.classes", i)+".phases", c.Phases)
+			}
 		}
 		return // the plan is checked when the capacity was found
 	}
 	d.validatePlan(p, capacity)
 }
 
-// validatePhase checks that ph has what its kind needs; the plan checks the rest.
-func (d *decoder) validatePhase(p *Profile, i int, ph Phase) bool {
-	path := index("load.phases", i)
+// validatePhases checks that the phases at a path have what their kinds need;
+// the plan checks the rest. Those of a replay have no rates.
+func (d *decoder) validatePhases(path string, phases []Phase, replayed bool) bool {
+	whole := true
+	for i, ph := range phases {
+		at := index(path, i)
+		whole = d.validatePhase(at, ph, replayed) && whole
+		if ph.Kind == ramp && ph.From == nil && i > 0 && phases[i-1].Kind == sweep {
+			d.missing(at, "from", "it after a sweep, whose loads are shuffled")
+			whole = false
+		}
+	}
+	return whole
+}
+
+func (d *decoder) validatePhase(path string, ph Phase, replayed bool) bool {
+	d.validatePhaseName(path+".name", ph.Name)
 	need, ok := phaseFields[ph.Kind]
 	if !ok {
 		if !d.has(path + ".kind") {
@@ -237,6 +374,13 @@ func (d *decoder) validatePhase(p *Profile, i int, ph Phase) bool {
 			d.oneOf(path+".kind", ph.Kind, phaseKinds)
 		}
 		return false
+	}
+	if replayed {
+		if ph.Kind != hold && ph.Kind != spike {
+			d.fieldFault(path+".kind", ph.Kind, "hold or spike: a replay says how many arrive")
+			return false
+		}
+		need = []string{"for"}
 	}
 	whole := true
 	for _, name := range need {
@@ -251,11 +395,18 @@ func (d *decoder) validatePhase(p *Profile, i int, ph Phase) bool {
 			whole = false
 		}
 	}
-	if ph.Kind == ramp && ph.From == nil && i > 0 && p.Load.Phases[i-1].Kind == sweep {
-		d.missing(path, "from", "it after a sweep, whose loads are shuffled")
-		whole = false
-	}
 	return whole
+}
+
+// validatePhaseName refuses names that checks could not tell from kinds.
+func (d *decoder) validatePhaseName(path, name string) {
+	switch {
+	case !d.has(path):
+	case !classNameRE.MatchString(name):
+		d.fieldFault(path, quote(name), "letters, digits, _, - and .")
+	case slices.Contains(phaseKinds, name):
+		d.fieldFault(path, quote(name), "a name that is not a kind of phase")
+	}
 }
 
 // phaseFields are what a phase of each kind must have, phaseOptions what it
@@ -274,14 +425,14 @@ var (
 )
 
 // needCapacity faults each rate in x when nothing says what x is.
-func (d *decoder) needCapacity(p *Profile) {
-	for i, ph := range p.Load.Phases {
+func (d *decoder) needCapacity(path string, phases []Phase) {
+	for i, ph := range phases {
 		for _, r := range []struct {
 			name string
 			rate *Rate
 		}{{"rate", ph.Rate}, {"from", ph.From}, {"to", ph.To}} {
 			if r.rate != nil && r.rate.X {
-				d.fieldFault(index("load.phases", i)+"."+r.name, r.rate.String()+" without a capacity", "a rate such as 1000/s, a target, or --capacity RATE")
+				d.fieldFault(index(path, i)+"."+r.name, r.rate.String()+" without a capacity", "a rate such as 1000/s, a target, or --capacity RATE")
 			}
 		}
 	}
@@ -296,16 +447,14 @@ var planFieldRE = regexp.MustCompile(`\[(\d+)\]`)
 
 // validatePlan asks the plan whether it can be laid out.
 func (d *decoder) validatePlan(p *Profile, capacity float64) {
-	phases, err := p.Phases(capacity)
+	spec, err := p.layout(capacity)
 	if err == nil {
-		spec := p.callers()
-		spec.Phases = phases
 		err = spec.Validate()
 	}
 	for _, f := range plan.FieldErrors(err) {
 		path := planFieldRE.ReplaceAllString(f.Field, ".$1")
 		switch {
-		case strings.HasPrefix(path, "phases"):
+		case strings.HasPrefix(path, "phases"), strings.HasPrefix(path, "burst"), strings.HasPrefix(path, "replay"):
 			path = "load." + path
 		case strings.HasSuffix(path, ".timeout"), strings.HasSuffix(path, ".deadline"):
 			continue // follow from fields of the client, which were checked

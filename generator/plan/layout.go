@@ -24,7 +24,7 @@ func New(s Spec) (*Plan, error) {
 	s.Phases = slices.Clone(s.Phases)
 	s.Classes = slices.Clone(s.Classes)
 	if s.Arrivals == Replayed && len(s.Phases) == 0 {
-		s.Phases = []Phase{{Kind: Hold, For: s.Replay.lasts()}}
+		s.Phases = []Phase{{Kind: Hold, For: s.Replay.Lasts()}}
 	}
 	p := &Plan{spec: s, steps: stepsOf(s.Seed, s.Phases, ""), share: Share{Of: 1}}
 	p.flows = flowsOf(&s, p.steps)

@@ -20,9 +20,9 @@ const (
 	MinEvery  = time.Millisecond
 )
 
-// lasts returns the time from the start to the end of the stretch that holds
+// Lasts returns the time from the start to the end of the stretch that holds
 // the last arrival; stretches of offsets are seconds.
-func (r *Replay) lasts() time.Duration {
+func (r *Replay) Lasts() time.Duration {
 	if len(r.Counts) > 0 {
 		return time.Duration(len(r.Counts)) * r.every()
 	}

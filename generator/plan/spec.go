@@ -71,8 +71,8 @@ func (s *Spec) Validate() error {
 
 // checkReplay checks that a replay fits the plan's phases, which last d.
 func (s *Spec) checkReplay(f *faults, d time.Duration, whole bool) {
-	if whole && len(s.Phases) > 0 && s.Replay.lasts() > d {
-		f.add("phases", fmt.Sprintf("%v long", d), fmt.Sprintf("at least the %v of the replay", s.Replay.lasts()))
+	if whole && len(s.Phases) > 0 && s.Replay.Lasts() > d {
+		f.add("phases", fmt.Sprintf("%v long", d), fmt.Sprintf("at least the %v of the replay", s.Replay.Lasts()))
 	}
 	for i, c := range s.Classes {
 		if !shared(c) {
