@@ -2,24 +2,27 @@ package fleet
 
 import (
 	"errors"
-	"fmt"
 	"time"
+
+	"knee/target/plugin"
 )
 
 // A Crash says when servers break down by themselves. What is inside is lost,
 // and the server comes back empty, with fresh plug-ins.
 type Crash struct {
-	AtQueue int           // requests that wait at once, as many as fit into memory; one more crashes it; 0: never
-	Restart time.Duration // how long it takes to come back; 0: it does not
+	AtQueue int           `yaml:"at_queue" doc:"requests that a server can hold waiting, such as fit into its memory; one more crashes it; at least 1"`
+	Restart time.Duration `yaml:"restart_after,omitempty" doc:"how long a crashed server takes to come back; default 0: it does not"`
 }
 
-func (c *Crash) check() error {
+// Check returns a *plugin.KnobError for each field out of range, joined. It is
+// asked of servers that crash only.
+func (c *Crash) Check() error {
 	var errs []error
-	if c.AtQueue < 0 {
-		errs = append(errs, fmt.Errorf("crash.at_queue is %d: want at least 0", c.AtQueue))
+	if c.AtQueue < 1 {
+		errs = append(errs, plugin.Knob("at_queue", c.AtQueue, "at least 1"))
 	}
 	if c.Restart < 0 {
-		errs = append(errs, fmt.Errorf("crash.restart_after is %v: want at least 0", c.Restart))
+		errs = append(errs, plugin.Knob("restart_after", c.Restart, "a duration of at least 0"))
 	}
 	return errors.Join(errs...)
 }

@@ -2,32 +2,35 @@ package fleet
 
 import (
 	"errors"
-	"fmt"
 	"time"
+
+	"knee/target/plugin"
 )
 
 // Ejection takes servers out of service whose requests fail, be it that they
 // are rejected, fail or time out: the detection of outliers, as Envoy calls it.
 // An ejection always lasts as long; in Envoy each is longer than the last.
 type Ejection struct {
-	After int           // failures in a row; 0: no ejection
-	For   time.Duration // how long a server is out; above 0
-	Max   float64       // share of the servers that may be out at once, rounded down; 0 to 1
+	After int           `yaml:"after" doc:"failures and rejections in a row that put a server out of service, at least 1; default 5"`
+	For   time.Duration `yaml:"for" doc:"how long it is out, above 0; default 10s"`
+	Max   float64       `yaml:"max" doc:"share of the servers that may be out at once, rounded down, 0 to 1; default 0.5"`
 }
 
-func (e *Ejection) check() error {
-	if e.After == 0 {
-		return nil
-	}
+// DefaultEjection returns the defaults. Those of Envoy are 5, 30s and 0.1.
+func DefaultEjection() Ejection { return Ejection{After: 5, For: 10 * time.Second, Max: 0.5} }
+
+// Check returns a *plugin.KnobError for each field out of range, joined. It is
+// asked of servers that are ejected only.
+func (e *Ejection) Check() error {
 	var errs []error
-	if e.After < 0 {
-		errs = append(errs, fmt.Errorf("ejection.after is %d: want at least 0", e.After))
+	if e.After < 1 {
+		errs = append(errs, plugin.Knob("after", e.After, "at least 1"))
 	}
 	if e.For <= 0 {
-		errs = append(errs, fmt.Errorf("ejection.for is %v: want above 0", e.For))
+		errs = append(errs, plugin.Knob("for", e.For, "a duration above 0"))
 	}
 	if !(e.Max >= 0 && e.Max <= 1) {
-		errs = append(errs, fmt.Errorf("ejection.max is %v: want a share from 0 to 1", e.Max))
+		errs = append(errs, plugin.Knob("max", e.Max, "a share from 0 to 1"))
 	}
 	return errors.Join(errs...)
 }

@@ -42,6 +42,7 @@ import (
 	"slices"
 	"time"
 
+	"knee/target/plugin"
 	"knee/target/protection"
 	"knee/target/server"
 )
@@ -66,50 +67,79 @@ type Layer struct {
 	Balancer func(*rand.Rand) (Balancer, error)
 
 	RejectTime time.Duration // how long a refusal takes until the balancer has it; 0 is at once
-	Crash      Crash
-	Health     Health
-	Ejection   Ejection
-	Scaler     Scaler
-	Hop        Hop // how it calls the next layer; means nothing in the last one
+	Crash      Crash         // the zero value: never
+	Health     Health        // the zero value: no checks
+	Ejection   Ejection      // the zero value: none
+	Scaler     Scaler        // the zero value: none
+	Hop        Hop           // how it calls the next layer; the zero value: one attempt. It means nothing in the last one
 }
 
 // check returns what is wrong with s.
 func (s *Spec) check() error {
 	var errs []error
-	wrong := func(format string, a ...any) { errs = append(errs, fmt.Errorf("fleet: "+format, a...)) }
 	if len(s.Layers) == 0 {
-		wrong("no layers: want at least one")
+		errs = append(errs, errors.New("no layers: want at least one"))
 	}
 	if s.Rand == nil {
-		wrong("no random streams")
+		errs = append(errs, errors.New("no random streams"))
 	}
-	errs = append(errs, s.Pools.check())
+	if s.Pools != (Pools{}) {
+		errs = append(errs, within("pools", s.Pools.Check()))
+	}
 	named := map[string]bool{}
 	for i := range s.Layers {
 		l := &s.Layers[i]
-		if l.Name == "" || named[l.Name] {
-			wrong("layers[%d].name is %q: want a name that no other layer has", i, l.Name)
+		if named[l.Name] {
+			errs = append(errs, fmt.Errorf("layers[%d].name is %q: want a name that no other layer has", i, l.Name))
 		}
 		named[l.Name] = true
-		if l.Servers < 1 || l.Servers > MaxServers {
-			wrong("layers[%d].servers is %d: want 1 to %d", i, l.Servers, MaxServers)
-		}
-		if l.Server == nil || l.Balancer == nil {
-			wrong("layers[%d] has no servers or no balancer", i)
-		}
-		if l.Work == nil && i > 0 {
-			wrong("layers[%d] has no work", i)
-		}
-		if l.RejectTime < 0 {
-			wrong("layers[%d].reject_time is %v: want at least 0", i, l.RejectTime)
-		}
-		for _, err := range []error{l.Crash.check(), l.Health.check(), l.Ejection.check(), l.Scaler.check(l.Servers), l.Hop.check()} {
-			if err != nil {
-				wrong("layers[%d]: %w", i, err)
-			}
-		}
+		errs = append(errs, within(fmt.Sprintf("layers[%d]", i), l.check(i == 0)))
+	}
+	return within("fleet", errors.Join(errs...))
+}
+
+// check returns what is wrong with l.
+func (l *Layer) check(first bool) error {
+	var errs []error
+	if l.Name == "" {
+		errs = append(errs, errors.New("it has no name"))
+	}
+	if l.Servers < 1 || l.Servers > MaxServers {
+		errs = append(errs, plugin.Knob("servers", l.Servers, fmt.Sprintf("1 to %d", MaxServers)))
+	}
+	if l.Server == nil || l.Balancer == nil {
+		errs = append(errs, errors.New("it has no servers or no balancer"))
+	}
+	if l.Work == nil && !first {
+		errs = append(errs, errors.New("it has no work"))
+	}
+	if l.RejectTime < 0 {
+		errs = append(errs, plugin.Knob("reject_time", l.RejectTime, "a duration of at least 0"))
+	}
+	if l.Crash != (Crash{}) {
+		errs = append(errs, within("crash", l.Crash.Check()))
+	}
+	if l.Health != (Health{}) {
+		errs = append(errs, within("health", l.Health.Check()))
+	}
+	if l.Ejection != (Ejection{}) {
+		errs = append(errs, within("ejection", l.Ejection.Check()))
+	}
+	if l.Scaler != (Scaler{}) {
+		errs = append(errs, within("autoscaler", l.Scaler.Check(l.Servers)))
+	}
+	if l.Hop.MaxAttempts != 0 {
+		errs = append(errs, within("call", l.Hop.Check()))
 	}
 	return errors.Join(errs...)
+}
+
+// within says where an error is, if there is one.
+func within(where string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", where, err)
 }
 
 // MaxServers bounds the servers of a layer, those that an autoscaler may add

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"knee/target/plugin"
 	"knee/target/protection"
 )
 
@@ -13,36 +14,41 @@ import (
 // through the server's queue and protections like any request, and take a
 // worker's time.
 type Health struct {
-	Interval       time.Duration // between two checks of a server; 0: none
-	Timeout        time.Duration // of a check; above 0, up to Interval
-	UnhealthyAfter int           // failed checks in a row that take a server out of service; at least 1
-	HealthyAfter   int           // checks in a row that bring it back; at least 1
-	Work           time.Duration // that a check asks of a worker
-	Protected      bool          // protections that shed by load let checks in
-	// Panic is the share of healthy servers below which health is ignored, as so
-	// many cannot be sick (Envoy's panic threshold, there 0.5 by default); 0: never.
-	Panic float64
+	Interval       time.Duration `yaml:"interval" doc:"between two checks of a server, above 0; default 1s"`
+	Timeout        time.Duration `yaml:"timeout" doc:"of a check, above 0, up to the interval; default 500ms"`
+	UnhealthyAfter int           `yaml:"unhealthy_after" doc:"failed checks in a row that take a server out of service, at least 1; default 3"`
+	HealthyAfter   int           `yaml:"healthy_after" doc:"good checks in a row that bring it back, at least 1; default 2"`
+	Work           time.Duration `yaml:"work" doc:"service time that a check asks of a worker; default 1ms"`
+	Protected      bool          `yaml:"protected" doc:"checks are marked as protected, so that what sheds by load lets them in; default false"`
+	Panic          float64       `yaml:"panic" doc:"share of healthy servers below which health is ignored, 0 to 1 (in Envoy 0.5); default 0: never"`
 }
 
-func (h *Health) check() error {
-	if h.Interval == 0 {
-		return nil
-	}
+// DefaultHealth returns the defaults.
+func DefaultHealth() Health {
+	return Health{Interval: time.Second, Timeout: 500 * time.Millisecond, UnhealthyAfter: 3, HealthyAfter: 2, Work: time.Millisecond}
+}
+
+// Check returns a *plugin.KnobError for each field out of range, joined. It is
+// asked of servers that are checked only.
+func (h *Health) Check() error {
 	var errs []error
-	if h.Interval < 0 {
-		errs = append(errs, fmt.Errorf("health.interval is %v: want at least 0", h.Interval))
+	if h.Interval <= 0 {
+		errs = append(errs, plugin.Knob("interval", h.Interval, "a duration above 0"))
 	}
 	if h.Timeout <= 0 || h.Timeout > h.Interval {
-		errs = append(errs, fmt.Errorf("health.timeout is %v: want above 0, up to the interval, %v", h.Timeout, h.Interval))
+		errs = append(errs, plugin.Knob("timeout", h.Timeout, fmt.Sprintf("a duration above 0, up to the interval, %v", h.Interval)))
 	}
-	if h.UnhealthyAfter < 1 || h.HealthyAfter < 1 {
-		errs = append(errs, fmt.Errorf("health.unhealthy_after is %d and healthy_after %d: want at least 1", h.UnhealthyAfter, h.HealthyAfter))
+	if h.UnhealthyAfter < 1 {
+		errs = append(errs, plugin.Knob("unhealthy_after", h.UnhealthyAfter, "at least 1"))
+	}
+	if h.HealthyAfter < 1 {
+		errs = append(errs, plugin.Knob("healthy_after", h.HealthyAfter, "at least 1"))
 	}
 	if h.Work < 0 {
-		errs = append(errs, fmt.Errorf("health.work is %v: want at least 0", h.Work))
+		errs = append(errs, plugin.Knob("work", h.Work, "a duration of at least 0"))
 	}
 	if !(h.Panic >= 0 && h.Panic <= 1) {
-		errs = append(errs, fmt.Errorf("health.panic is %v: want a share from 0 to 1", h.Panic))
+		errs = append(errs, plugin.Knob("panic", h.Panic, "a share from 0 to 1"))
 	}
 	return errors.Join(errs...)
 }

@@ -5,30 +5,37 @@ import (
 	"fmt"
 	"time"
 
+	"knee/target/plugin"
 	"knee/target/protection"
 )
 
 // A Hop says how the servers of a layer call the next one.
 type Hop struct {
-	MaxAttempts int           // attempts for each request, the first included; 0 means 1
-	Timeout     time.Duration // how long an attempt is waited for; 0: as long as the deadline leaves
-	Backoff     time.Duration // how long to wait before the next attempt
-	Async       bool          // the worker is free again while the next layer works; otherwise it waits
-	Ignore      bool          // answers that say not to try again are tried again all the same
-	SayNoRetry  bool          // the caller is told not to try again when all attempts have failed
+	MaxAttempts int           `yaml:"max_attempts" doc:"attempts for each request, the first included, 1 to 100; default 1"`
+	Timeout     time.Duration `yaml:"timeout,omitempty" doc:"how long an attempt is waited for; default 0: as long as the deadline leaves, if it is known"`
+	Backoff     time.Duration `yaml:"backoff,omitempty" doc:"how long to wait before the next attempt; default 0"`
+	Async       bool          `yaml:"async,omitempty" doc:"a worker is free again while the next layer works; default false: it waits with the request"`
+	Ignore      bool          `yaml:"ignore_no_retry,omitempty" doc:"try again after an answer that says not to; default false"`
+	SayNoRetry  bool          `yaml:"say_no_retry,omitempty" doc:"tell the caller not to try again when all attempts have failed; default false"`
+
 	// What does not go along with a request: its deadline, so that the next layer
 	// works for callers who have left, and this one goes on trying for them; and
 	// how critical it is, so that everything arrives as critical.
-	DropDeadline, DropCriticality bool
+	DropDeadline    bool `yaml:"-"`
+	DropCriticality bool `yaml:"-"`
 }
 
-func (h *Hop) check() error {
+// Check returns a *plugin.KnobError for each field out of range, joined.
+func (h *Hop) Check() error {
 	var errs []error
-	if h.MaxAttempts < 0 || h.MaxAttempts > MaxAttempts {
-		errs = append(errs, fmt.Errorf("max_attempts is %d: want 1 to %d", h.MaxAttempts, MaxAttempts))
+	if h.MaxAttempts < 1 || h.MaxAttempts > MaxAttempts {
+		errs = append(errs, plugin.Knob("max_attempts", h.MaxAttempts, fmt.Sprintf("a number from 1 to %d", MaxAttempts)))
 	}
-	if h.Timeout < 0 || h.Backoff < 0 {
-		errs = append(errs, fmt.Errorf("timeout is %v and backoff %v: want at least 0", h.Timeout, h.Backoff))
+	if h.Timeout < 0 {
+		errs = append(errs, plugin.Knob("timeout", h.Timeout, "a duration of at least 0"))
+	}
+	if h.Backoff < 0 {
+		errs = append(errs, plugin.Knob("backoff", h.Backoff, "a duration of at least 0"))
 	}
 	return errors.Join(errs...)
 }

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"knee/target/plugin"
 )
 
 // Pools are the connections of the callers. Callers run in Instances processes,
@@ -13,22 +15,30 @@ import (
 // server sees it. A caller that times out does not give back its connection
 // before the answer has come.
 type Pools struct {
-	Instances   int           // 0: no pools, any number of requests may be open
-	Connections int           // of an instance; at least 1
-	Queue       int           // requests that may wait at an instance; 0: any number
-	Wait        time.Duration // how long a request waits for a connection; 0: until its deadline
+	Instances   int           `yaml:"instances" doc:"processes in which callers run, 1 to 1000000; there is no default"`
+	Connections int           `yaml:"connections" doc:"of each instance, 1 to 1000000; there is no default"`
+	Queue       int           `yaml:"queue,omitempty" doc:"requests that may wait for a connection at an instance; default 0: any number"`
+	Wait        time.Duration `yaml:"wait,omitempty" doc:"how long a request waits for a connection; default 0: until its deadline"`
 }
 
-func (p *Pools) check() error {
-	if p.Instances == 0 {
-		return nil
-	}
+// maxPools bounds the fields of Pools.
+const maxPools = 1_000_000
+
+// Check returns a *plugin.KnobError for each field out of range, joined. It is
+// asked of callers with pools only.
+func (p *Pools) Check() error {
 	var errs []error
-	if p.Instances < 0 || p.Connections < 1 {
-		errs = append(errs, fmt.Errorf("fleet: pools.instances is %d and connections %d: want at least 1", p.Instances, p.Connections))
+	if p.Instances < 1 || p.Instances > maxPools {
+		errs = append(errs, plugin.Knob("instances", p.Instances, fmt.Sprintf("a number from 1 to %d", maxPools)))
 	}
-	if p.Queue < 0 || p.Wait < 0 {
-		errs = append(errs, fmt.Errorf("fleet: pools.queue is %d and wait %v: want at least 0", p.Queue, p.Wait))
+	if p.Connections < 1 || p.Connections > maxPools {
+		errs = append(errs, plugin.Knob("connections", p.Connections, fmt.Sprintf("a number from 1 to %d", maxPools)))
+	}
+	if p.Queue < 0 {
+		errs = append(errs, plugin.Knob("queue", p.Queue, "at least 0"))
+	}
+	if p.Wait < 0 {
+		errs = append(errs, plugin.Knob("wait", p.Wait, "a duration of at least 0"))
 	}
 	return errors.Join(errs...)
 }

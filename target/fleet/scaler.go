@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"time"
+
+	"knee/target/plugin"
 )
 
 // A Scaler changes the number of servers by how busy they are, or by how much is
@@ -15,44 +17,53 @@ import (
 // and changes nothing while signal is within a tenth of Target. Formula and
 // tolerance are those of the horizontal autoscaler of Kubernetes.
 type Scaler struct {
-	Signal    string        // SignalCPU or SignalDemand; "" for no scaler
-	Target    float64       // share of the workers' time, above 0, up to 1
-	Min, Max  int           // servers; from 1 to MaxServers, Min not above the servers at the start, Max not below
-	Interval  time.Duration // between two looks, each at the time since the last one; above 0
-	UpDelay   time.Duration // from the decision until a new server takes requests
-	DownAfter time.Duration // how long fewer must have been wanted; then as many stay as were wanted at most in that time
+	Signal    string        `yaml:"signal" doc:"cpu: share of the time that workers worked, or demand: share that all requests would have taken, rejected ones included; default cpu"`
+	Target    float64       `yaml:"target" doc:"what the signal is to be, above 0, up to 1; default 0.7"`
+	Min       int           `yaml:"min" doc:"fewest servers, from 1 to the number at the start; default 1"`
+	Max       int           `yaml:"max" doc:"most servers, from the number at the start to 1000; there is no default"`
+	Interval  time.Duration `yaml:"interval" doc:"between two looks at the signal, above 0; default 5s"`
+	UpDelay   time.Duration `yaml:"up_delay" doc:"from the decision until a new server takes requests; default 10s"`
+	DownAfter time.Duration `yaml:"down_after" doc:"how long fewer servers must have been wanted until as many go as were not wanted in all that time; default 30s"`
 }
 
-// What a Scaler may look at.
+// What a Scaler may look at. Waiting for another layer is no work, and a
+// rejection hardly is: a server that sheds what it cannot do looks, by its CPU,
+// as if all were well.
 const (
-	// SignalCPU is the share of the time that the workers in service worked.
-	// Waiting for another layer is no work, and neither is a rejection, so a
-	// server that sheds what it could not do looks as if all were well.
-	SignalCPU = "cpu"
-	// SignalDemand is the share of the workers' time that all requests which
-	// came would have taken, those that were rejected included.
+	SignalCPU    = "cpu"
 	SignalDemand = "demand"
 )
 
-func (s *Scaler) check(servers int) error {
-	if s.Signal == "" {
-		return nil
-	}
+// DefaultScaler returns the defaults. Kubernetes looks every 15s and waits for 5
+// minutes before it takes servers away.
+func DefaultScaler() Scaler {
+	return Scaler{Signal: SignalCPU, Target: 0.7, Min: 1, Interval: 5 * time.Second, UpDelay: 10 * time.Second, DownAfter: 30 * time.Second}
+}
+
+// Check returns a *plugin.KnobError for each field out of range, joined, given
+// the number of servers at the start. It is asked of servers that are scaled only.
+func (s *Scaler) Check(servers int) error {
 	var errs []error
 	if s.Signal != SignalCPU && s.Signal != SignalDemand {
-		errs = append(errs, fmt.Errorf("autoscaler.signal is %q: want %s or %s", s.Signal, SignalCPU, SignalDemand))
+		errs = append(errs, plugin.Knob("signal", fmt.Sprintf("%q", s.Signal), SignalCPU+" or "+SignalDemand))
 	}
 	if !(s.Target > 0 && s.Target <= 1) {
-		errs = append(errs, fmt.Errorf("autoscaler.target is %v: want a share above 0, up to 1", s.Target))
+		errs = append(errs, plugin.Knob("target", s.Target, "a share above 0, up to 1"))
 	}
 	if s.Min < 1 || s.Min > servers {
-		errs = append(errs, fmt.Errorf("autoscaler.min is %d: want 1 to the servers at the start, %d", s.Min, servers))
+		errs = append(errs, plugin.Knob("min", s.Min, fmt.Sprintf("1 to the number of servers at the start, %d", servers)))
 	}
 	if s.Max < servers || s.Max > MaxServers {
-		errs = append(errs, fmt.Errorf("autoscaler.max is %d: want the servers at the start, %d, to %d", s.Max, servers, MaxServers))
+		errs = append(errs, plugin.Knob("max", s.Max, fmt.Sprintf("the number of servers at the start, %d, to %d", servers, MaxServers)))
 	}
-	if s.Interval <= 0 || s.UpDelay < 0 || s.DownAfter < 0 {
-		errs = append(errs, fmt.Errorf("autoscaler.interval is %v, up_delay %v and down_after %v: want above 0, and at least 0", s.Interval, s.UpDelay, s.DownAfter))
+	if s.Interval <= 0 {
+		errs = append(errs, plugin.Knob("interval", s.Interval, "a duration above 0"))
+	}
+	if s.UpDelay < 0 {
+		errs = append(errs, plugin.Knob("up_delay", s.UpDelay, "a duration of at least 0"))
+	}
+	if s.DownAfter < 0 {
+		errs = append(errs, plugin.Knob("down_after", s.DownAfter, "a duration of at least 0"))
 	}
 	return errors.Join(errs...)
 }
