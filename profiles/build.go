@@ -15,7 +15,8 @@ import (
 )
 
 // Capacity returns how many requests per second the target's workers can serve
-// in full: workers divided by the mean service time; 0 without a target.
+// in full: workers divided by the mean service time; 0 without a target. Of a
+// topology it is that of the layer which can serve least.
 //
 // Classes with service times of their own count by their weights; those with
 // phases of their own do not, as their part of the load changes, unless all have
@@ -30,7 +31,11 @@ func (p *Profile) Capacity() float64 {
 	if b := p.Target.Batch; b != nil && b.Size > 0 {
 		mean += time.Duration(b.Overhead).Seconds() / float64(b.Size)
 	}
-	return float64(p.Target.Workers) / mean
+	own := float64(p.Target.Workers) / mean
+	if p.Topology != nil {
+		return p.Topology.bottleneck(own)
+	}
+	return own
 }
 
 // service returns the mean service time of a request; see Capacity.
@@ -80,38 +85,45 @@ func (p *Profile) Server() (server.Spec, error) {
 		Service:    p.service(),
 		RejectCost: t.RejectCost,
 		Degraded:   t.Degraded,
-		Order:      p.newOrder,
+		Order:      func() (order.Order, error) { return p.newOrder(&t.Order, "target.order") },
 	}
 	if b := t.Batch; b != nil {
 		spec.Batch = server.Batch{Size: b.Size, Delay: time.Duration(b.Delay), Overhead: time.Duration(b.Overhead)}
 	}
-	for i, link := range t.Protections {
-		spec.Chain = append(spec.Chain, server.Link{
-			Kind: link.Kind,
-			New:  func() (protection.Protection, error) { return p.newProtection(i) },
-		})
-	}
+	spec.Chain = p.chain(t.Protections, "target.protections", 0, t.Workers, p.service())
 	return spec, nil
 }
 
-func (p *Profile) newOrder() (order.Order, error) {
-	info, err := order.Registry.Lookup(p.Target.Order.Kind)
+// chain returns the protections that stand at path, of one server. Those of
+// different numbers have different random streams.
+func (p *Profile) chain(links []Protection, path string, number, workers int, service time.Duration) []server.Link {
+	var chain []server.Link
+	for i := range links {
+		stream := numbered(index(path, i), number)
+		chain = append(chain, server.Link{Kind: links[i].Kind, New: func() (protection.Protection, error) {
+			return p.newProtection(&links[i], stream, workers, service)
+		}})
+	}
+	return chain
+}
+
+func (p *Profile) newOrder(o *Order, stream string) (order.Order, error) {
+	info, err := order.Registry.Lookup(o.Kind)
 	if err != nil {
 		return nil, err
 	}
-	return info.New(order.Setup{Rand: p.stream("target.order"), Classes: p.classNames()}, p.Target.Order.Knobs)
+	return info.New(order.Setup{Rand: p.stream(stream), Classes: p.classNames()}, o.Knobs)
 }
 
-func (p *Profile) newProtection(i int) (protection.Protection, error) {
-	link := p.Target.Protections[i]
+func (p *Profile) newProtection(link *Protection, stream string, workers int, service time.Duration) (protection.Protection, error) {
 	info, err := protection.Registry.Lookup(link.Kind)
 	if err != nil {
 		return nil, err
 	}
 	return info.New(protection.Setup{
-		Workers: p.Target.Workers,
-		Service: p.service(),
-		Rand:    p.stream(index("target.protections", i)),
+		Workers: workers,
+		Service: service,
+		Rand:    p.stream(stream),
 	}, link.Knobs)
 }
 
@@ -359,7 +371,7 @@ func (p *Profile) addWork(spec *plan.Spec) error {
 		if c.Service == nil {
 			continue
 		}
-		if spec.Classes[i].Work, err = work.New(*c.Service); err != nil {
+		if spec.Classes[i].Work, err = work.New(c.Service.Spec); err != nil {
 			return err
 		}
 	}

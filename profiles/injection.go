@@ -65,8 +65,10 @@ func (d *decoder) validateFaults(p *Profile) {
 			switch {
 			case !serverRE.MatchString(f.Server):
 				d.fieldFault(path+".server", quote(f.Server), "the number of a server, from 0, or LAYER/NUMBER")
-			case !d.has("topology"):
+			case p.Topology == nil:
 				d.fieldFault(path+".server", f.Server, "nothing: without a topology there is one server")
+			case !p.Topology.has(f.Server):
+				d.fieldFault(path+".server", f.Server, "a server of the topology, numbered from 0, such as "+Front+"/0")
 			}
 		}
 	}

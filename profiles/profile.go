@@ -24,6 +24,7 @@ type Profile struct {
 	Seed       uint64          `yaml:"seed" doc:"of everything random; default 1"`
 	Allow      []string        `yaml:"allow,omitempty" doc:"hosts beside loopback that may be driven, together with --allow"`
 	Target     *Target         `yaml:"target,omitempty" doc:"the built-in server; left out when --url is given"`
+	Topology   *Topology       `yaml:"topology,omitempty" doc:"several such servers behind a balancer, and layers of others behind them; needs --virtual"`
 	Client     Client          `yaml:"client" doc:"who calls, and how patiently"`
 	Load       Workload        `yaml:"load" doc:"how much is asked for, and when"`
 	Faults     []Injection     `yaml:"faults,omitempty" doc:"what goes wrong with the built-in server, and when"`
@@ -130,17 +131,22 @@ func (m MaxInFlight) MarshalText() ([]byte, error) {
 
 // A Class is one kind of request within the load.
 type Class struct {
-	Name        string     `yaml:"name" doc:"unique among the classes; letters, digits, _, - and ."`
-	Weight      float64    `yaml:"weight,omitempty" doc:"share of the arrivals, relative to the other classes, at least 0; default 1"`
-	Phases      []Phase    `yaml:"phases,omitempty" doc:"load of this class alone, from the start on, no longer than load.phases; default: a share of those, by weight"`
-	Criticality string     `yaml:"criticality" doc:"sheddable, sheddable_plus, critical or critical_plus; default critical"`
-	Tenant      string     `yaml:"tenant,omitempty" doc:"whose quota it uses"`
-	Cost        float64    `yaml:"cost" doc:"relative cost, above 0; default 1"`
-	Bytes       int64      `yaml:"bytes,omitempty" doc:"size of the body of a request, 0 to 1073741824; default 0"`
-	Protected   bool       `yaml:"protected,omitempty" doc:"a health check, or the end of work already begun: not shed for load; default false"`
-	Timeout     Duration   `yaml:"timeout,omitempty" doc:"of an attempt of this class; default: the client's"`
-	Deadline    Duration   `yaml:"deadline,omitempty" doc:"of an original of this class, at least its timeout; default: as much longer than its timeout as the client's are, or all that the behaviours can take"`
-	Service     *work.Spec `yaml:"service,omitempty" doc:"how long a worker takes for a request of this class; what is left out is as in target.service"`
+	Name        string        `yaml:"name" doc:"unique among the classes; letters, digits, _, - and ."`
+	Weight      float64       `yaml:"weight" doc:"share of the arrivals, relative to the other classes, at least 0; default 1"`
+	Phases      []Phase       `yaml:"phases,omitempty" doc:"load of this class alone, from the start on, no longer than load.phases; default: a share of those, by weight"`
+	Criticality string        `yaml:"criticality" doc:"sheddable, sheddable_plus, critical or critical_plus; default critical"`
+	Tenant      string        `yaml:"tenant,omitempty" doc:"whose quota it uses"`
+	Cost        float64       `yaml:"cost" doc:"relative cost, above 0; default 1"`
+	Bytes       int64         `yaml:"bytes,omitempty" doc:"size of the body of a request, 0 to 1073741824; default 0"`
+	Protected   bool          `yaml:"protected,omitempty" doc:"a health check, or the end of work already begun: not shed for load; default false"`
+	Timeout     Duration      `yaml:"timeout,omitempty" doc:"of an attempt of this class; default: the client's"`
+	Deadline    Duration      `yaml:"deadline,omitempty" doc:"of an original of this class, at least its timeout; default: as much longer than its timeout as the client's are, or all that the behaviours can take"`
+	Service     *ClassService `yaml:"service,omitempty" doc:"how long a worker takes for a request of this class; what is left out is as in target.service"`
+}
+
+// ClassService is how long a worker takes for a request of one class.
+type ClassService struct {
+	work.Spec `yaml:",inline"`
 }
 
 // maxBytes bounds Class.Bytes.

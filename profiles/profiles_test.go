@@ -220,10 +220,9 @@ load: {phases: [7]}
 			`p.yaml:4:30: unknown client behaviour "zebra": …`,
 			`p.yaml:5:17: unknown fault "test_injry"; did you mean "test_injury"?: known are …`,
 		}},
-		{"planned parts", phases + "guards: [abort when goodput < 0.2x for 5s]\nacts: [{name: a}]\ntopology: {servers: 3}\n", []string{
+		{"planned parts", phases + "guards: [abort when goodput < 0.2x for 5s]\nacts: [{name: a}]\n", []string{
 			`p.yaml:2:1: guards are not built yet: want a profile without them`,
 			`p.yaml:3:1: acts are not built yet: want a profile without them`,
-			`p.yaml:4:1: topology is not built yet: want a profile without it`,
 		}},
 		{"kind missing", "target: {order: {}, protections: [deadline, {wait: 5ms}, {kind: [a]}]}\n" + phases, []string{
 			`p.yaml:1:17: target.order has no kind: want one: known are …`,
@@ -270,6 +269,122 @@ load: {phases: [7]}
 			`p.yaml:4:14: checks.1: knee cannot be compared with "5s": want a rate …`,
 			`p.yaml:5:5: checks.2: no class is named "x": want one of default`,
 			`p.yaml:6:5: checks.3: unexpected "5": want plateau, …`,
+		}},
+		{"degraded answers", "target: {degraded: 0}\n" + phases, []string{`p.yaml:1:20: target.degraded is 0: want a share above 0, up to 1`}},
+		{"degraded answers that take more", "target: {degraded: 1.1}\n" + phases, []string{`p.yaml:1:20: target.degraded is 1.1: want a share above 0, up to 1`}},
+		{"batches", "target: {batch: {size: 0, delay: 5, overheat: 1ms}}\n" + phases, []string{
+			`p.yaml:1:24: target.batch.size is 0: want a number from 1 to 100000`,
+			`p.yaml:1:34: target.batch.delay is 5, which has no unit: …`,
+			`p.yaml:1:37: unknown key "overheat" in target.batch; did you mean "overhead"?: known are size, delay, overhead`,
+		}},
+		{"batches without a size", "target: {batch: {delay: 5ms}}\n" + phases, []string{`p.yaml:1:17: target.batch.size is 0: want a number from 1 to 100000`}},
+		{"batch of a wrong type", "target: {batch: 20}\n" + phases, []string{`p.yaml:1:17: target.batch is 20: want a mapping with keys from size, delay, overhead`}},
+		{"classes", "target: {}\n" + phases + "client:\n  classes:\n    - {name: a, bytes: -1, protected: 1, deadline: 50ms}\n    - {name: b, bytes: 1073741825, timeout: 1s, deadline: 900ms}\n    - {name: c, service: {kind: constant, mean: 0s, cv: 1}}\n    - {name: d, service: {kidn: constant}}\n    - {name: e, service: 5ms}\n", []string{
+			`p.yaml:5:24: client.classes.0.bytes is -1: want a number from 0 to 1073741824`,
+			`p.yaml:5:39: client.classes.0.protected is 1: want true or false`,
+			`p.yaml:5:52: client.classes.0.deadline is 50ms: want at least the timeout, 100ms`,
+			`p.yaml:6:24: client.classes.1.bytes is 1073741825: want a number from 0 to 1073741824`,
+			`p.yaml:6:59: client.classes.1.deadline is 900ms: want at least the timeout, 1s`,
+			`p.yaml:7:49: client.classes.2.service.mean is 0s: want a duration from 1µs to 1h`,
+			`p.yaml:7:57: client.classes.2.service.cv is 1: want nothing: constant does not use it`,
+			`p.yaml:8:27: unknown key "kidn" in client.classes.3.service; did you mean "kind"?: …`,
+			`p.yaml:9:26: client.classes.4.service is "5ms": want a mapping with keys from kind, …`,
+		}},
+		{"service without a target", phases + "client: {classes: [{name: a, service: {mean: 5ms}}]}\n", []string{
+			`p.yaml:2:39: client.classes.0.service is given without a target: want a profile with one: it is about the built-in server`,
+		}},
+		{"phases of classes", "target: {}\nload: {phases: [{kind: hold, rate: 10, for: 2s}]}\nclient:\n  classes:\n    - {name: a}\n    - {name: b, weight: 2, phases: [{kind: hold, rate: -1, for: 1s}, {kind: wave}]}\n    - {name: c, phases: [{kind: hold, rate: 1, for: 3s}]}\n    - {name: d, phases: [{kind: hold, rate: 1x, for: 1s, name: early}, {kind: ramp, for: 1s}]}\n", []string{
+			`p.yaml:6:25: client.classes.1.weight is 2: want nothing: a class with phases of its own has no share of the load's`,
+			`p.yaml:6:56: client.classes.1.phases.0.rate is -1, which is below 0: want a rate …`,
+			`p.yaml:6:77: client.classes.1.phases.1.kind is "wave": want one of hold, ramp, sweep, spike`,
+			`p.yaml:8:64: client.classes.3.phases.0.name is "early": want nothing: what arrives counts in the phases of the load`,
+			`p.yaml:8:72: client.classes.3.phases.1 has no to: want to, for for a ramp`,
+		}},
+		{"phases of a class that the plan refuses", "target: {}\nload: {phases: [{kind: hold, rate: 10, for: 2s}]}\nclient: {classes: [{name: a}, {name: c, phases: [{kind: hold, rate: 1, for: 3s}]}]}\n", []string{
+			`p.yaml:3:49: client.classes.1.phases is 3s long: want at most the 2s of the plan`,
+		}},
+		{"phases of all classes", "load: {phases: [{kind: hold, rate: 10, for: 2s}]}\nclient: {classes: [{name: a, phases: [{kind: hold, rate: 1, for: 1s}]}]}\n", []string{
+			`p.yaml:1:36: load.phases.0.rate is 10: want 0, where every class has phases of its own`,
+		}},
+		{"phases of a class beside a sweep", "load: {phases: [{kind: sweep, from: 1, to: 5, hold: 2s}]}\nclient: {classes: [{name: a}, {name: b, phases: [{kind: hold, rate: 1, for: 1s}]}]}\n", []string{
+			`p.yaml:2:49: client.classes.1.phases is given beside a sweep: want a load without one, …`,
+		}},
+		{"phases of a class without a capacity", phases + "client: {classes: [{name: a}, {name: b, phases: [{kind: hold, rate: 1x, for: 1s}]}]}\n", []string{
+			`p.yaml:2:69: client.classes.1.phases.0.rate is 1x without a capacity: want …`,
+		}},
+		{"names of phases", "load: {phases: [{kind: hold, rate: 1, for: 1s, name: spike}, {kind: hold, rate: 1, for: 1s, name: 'a b'}, {kind: hold, rate: 1, for: 1s, name: [a]}]}\n", []string{
+			`p.yaml:1:54: load.phases.0.name is "spike": want a name that is not a kind of phase`,
+			`p.yaml:1:99: load.phases.1.name is "a b": want letters, digits, _, - and .`,
+			`p.yaml:1:144: load.phases.2.name is a list: want a text`,
+		}},
+		{"bursts", "load:\n  arrivals: bursty\n  burst: {on: 0.1ms, off: 1000h, idle: 1, lengths: fixd, onn: 1s}\n  phases: [{kind: hold, rate: 10, for: 2s}]\n", []string{
+			`p.yaml:3:15: load.burst.on is 0.1ms (100µs): want a duration from 1ms to 720h0m0s`,
+			`p.yaml:3:27: load.burst.off is 1000h (1000h0m0s): want a duration from 1ms to 720h0m0s`,
+			`p.yaml:3:40: load.burst.idle is 1: want a multiple of the rate from 0 to below 1`,
+			`p.yaml:3:52: load.burst.lengths is "fixd"; did you mean "fixed"?: want one of exponential, fixed`,
+			`p.yaml:3:58: unknown key "onn" in load.burst; did you mean "on"?: known are on, off, idle, lengths`,
+		}},
+		{"bursts of others", "load: {burst: {}, phases: [{kind: hold, rate: 10, for: 2s}]}\n", []string{
+			`p.yaml:1:15: load.burst is given for poisson arrivals: want it with arrivals: bursty`,
+		}},
+		{"a replay of nothing", "load: {arrivals: replay}\n", []string{
+			`p.yaml:1:18: load.arrivals is replay: want load.replay with what to replay, such as {counts: [80, 120, 95]}`,
+		}},
+		{"a replay of others", "load: {arrivals: constant, replay: {counts: [1]}, phases: [{kind: hold, rate: 10, for: 2s}]}\n", []string{
+			`p.yaml:1:36: load.replay is given for constant arrivals: want it with arrivals: replay`,
+		}},
+		{"a replay", "load: {arrivals: replay, replay: {offsets: [1, 5s], counts: [-1, a], every: 1, of: counts}}\n", []string{
+			`p.yaml:1:45: load.replay.offsets.0 is 1, which has no unit: …`,
+			`p.yaml:1:61: load.replay.counts is given beside offsets: want one of both`,
+			`p.yaml:1:66: load.replay.counts.1 is "a": want a whole number`,
+			`p.yaml:1:77: load.replay.every is 1, which has no unit: …`,
+			`p.yaml:1:84: load.replay.of is counts: want nothing: there is no file`,
+		}},
+		{"a replay that the plan refuses", "load: {arrivals: replay, replay: {counts: [-1, 5], every: 0.5ms}}\n", []string{
+			`p.yaml:1:59: load.replay.every is 0.5ms (500µs): want a duration of at least 1ms, with counts`,
+		}},
+		{"counts that the plan refuses", "load: {arrivals: replay, replay: {counts: [-1, 5, 2000000]}}\n", []string{
+			`p.yaml:1:44: load.replay.counts.0 is -1: want a number from 0 to 1000000 a second`,
+			`p.yaml:1:51: load.replay.counts.2 is 2000000: want a number from 0 to 1000000 a second`,
+		}},
+		{"phases of a replay", "load: {arrivals: replay, replay: {counts: [1, 1]}, phases: [{kind: hold, rate: 5, for: 1s}, {kind: ramp, to: 5, for: 1s}, {kind: hold}]}\n", []string{
+			`p.yaml:1:74: load.phases.0.rate: a hold has no rate: want for`,
+			`p.yaml:1:100: load.phases.1.kind is ramp: want hold or spike: a replay says how many arrive`,
+			`p.yaml:1:123: load.phases.2 has no for: want for for a hold`,
+		}},
+		{"a replay beyond its phases", "load: {arrivals: replay, replay: {counts: [1, 1]}, phases: [{kind: hold, for: 1s}]}\n", []string{
+			`p.yaml:1:60: load.phases is 1s long: want at least the 2s of the replay`,
+		}},
+		{"faults", "target: {}\n" + phases + `faults:
+  - {kind: test_injury, at: 1s}
+  - {kind: test_injury, at: 500ms, for: 0s, factor: 0}
+  - {kind: test_injury, at: 0, for: 100ms, ramp: 101ms}
+  - {kind: test_injury, for: 2s, seed: -1, server: a/b/1}
+  - {kind: test_injury, server: 1, fro: 5s}
+  - {at: 5}
+  - test_injury
+`, []string{
+			`p.yaml:4:29: faults.0.at is 1s: want an instant before the end of the load, 1s`,
+			`p.yaml:5:41: faults.1.for is 0s: want a duration above 0, or nothing: it lasts to the end of the run`,
+			`p.yaml:5:53: faults.1.factor is 0: want a number above 0`,
+			`p.yaml:6:50: faults.2.ramp is 101ms: want at most the duration, 100ms`,
+			`p.yaml:7:30: faults.3.for is 2s: want an end within the load, which lasts 1s, or no for`,
+			`p.yaml:7:40: faults.3.seed is -1: want a whole number of at least 0`,
+			`p.yaml:7:52: faults.3.server is "a/b/1": want the number of a server, from 0, or LAYER/NUMBER`,
+			`p.yaml:8:33: faults.4.server is 1: want nothing: without a topology there is one server`,
+			`p.yaml:8:36: unknown key "fro" in faults.4; did you mean "for"?: known are kind, at, for, ramp, seed, server, factor`,
+			`p.yaml:9:5: faults.5 has no kind: want one: known are …`,
+			`p.yaml:10:5: faults.6 is "test_injury": want a mapping with a kind and its knobs, …`,
+		}},
+		{"faults without a target", phases + "faults: [{kind: test_injury}]\n", []string{`p.yaml:2:9: faults: there is no target: want a profile with one: …`}},
+		{"faults beside a sweep", "target: {}\nload: {phases: [{kind: sweep, from: 1, to: 5, hold: 1s}]}\nfaults: [{kind: test_injury, at: 1s}, {kind: test_injury}]\n", []string{
+			`p.yaml:3:10: faults.0 begins or ends during a sweep, whose loads are offered one by one: want one that lasts throughout, …`,
+		}},
+		{"behaviours", phases + "client: {behaviours: [{kind: test_patient, attempts: 0}]}\n", []string{
+			`p.yaml:2:54: client.behaviours.0.attempts is 0: want a number of at least 1`,
+		}},
+		{"phases of checks", "load: {phases: [{kind: hold, rate: 1, for: 1s, name: flood}]}\nchecks: [good > 0 in flod, good > 0 in flood, good > 0 in spike]\n", []string{
+			`p.yaml:2:10: checks.0: no phase is named "flod"; did you mean "flood"?: want one of hold, ramp, sweep, spike, flood`,
 		}},
 		{"alias", "client: &c {clients: 5}\ntarget: *c\n" + phases, []string{
 			`p.yaml:2:9: an alias, *c: want the value itself: aliases are not read`,

@@ -24,14 +24,14 @@ import (
 type Replay struct {
 	File    string     `yaml:"file,omitempty" doc:"a text with one number on each line, relative to the profile; lines that start with # are comments"`
 	Of      string     `yaml:"of,omitempty" doc:"what the file holds: offsets, in seconds or with a unit, or counts; default offsets"`
-	Offsets []Duration `yaml:"offsets,omitempty" doc:"instants of the arrivals since the start of the load, in any order, at most 50000"`
+	Offsets []Duration `yaml:"offsets,omitempty" doc:"instants of the arrivals since the start of the load, in any order, at most 40000"`
 	Counts  []int      `yaml:"counts,omitempty" doc:"arrivals in each stretch of time, at most 100000 stretches"`
 	Every   Duration   `yaml:"every,omitempty" doc:"length of a stretch of counts, 1ms to 720h; default 1s"`
 }
 
 // Bounds of a Replay, which keep a resolved profile below MaxSize.
 const (
-	maxOffsets = 50_000
+	maxOffsets = 40_000
 	maxCounts  = 100_000
 	maxLine    = 200 // characters of a line
 )
@@ -101,14 +101,16 @@ func (d *decoder) readReplay(p *Profile, name string, o Overrides) {
 	data, err := readBeside(name, file, o)
 	if err != nil {
 		d.fieldFault(path+".file", quote(file), err.Error())
+		d.bad[path] = true
 		return
 	}
 	parse, limit := r.addOffset, maxOffsets
 	if content == "counts" {
 		parse, limit = r.addCount, maxCounts
 	}
-	d.faults = append(d.faults, readList(file, data, parse, limit)...)
-	d.bad[path] = len(d.faults) > 0
+	faults := readList(file, data, parse, limit)
+	d.faults = append(d.faults, faults...)
+	d.bad[path] = len(faults) > 0
 }
 
 // readBeside reads a file whose name is relative to that of a profile. Embedded

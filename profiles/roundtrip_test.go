@@ -33,13 +33,32 @@ func anyProfile(t *rapid.T) string {
 		"{kind: test_needy, backoff: {base: 1m, jitter: 'a, {b}+c'}}", "{kind: test_needy, weights: {b: 2, 'a: {}': 0.5, '': 1, '007': 1}}",
 	}), 0, 3).Draw(t, "protections"), ", "))
 	p("  shed_at: %s\n  reject_cost: %v\n", pick("shed_at", "headers", "handler", "late"), rapid.Float64Range(0, 1).Draw(t, "reject_cost"))
+	p("  degraded: %v\n%s", rapid.Float64Range(0.01, 1).Draw(t, "degraded"), pick("batch", "", "  batch: {size: 7}\n", "  batch: {size: 1, delay: 1.5ms, overhead: 100us}\n"))
 	p("client: {timeout: %s, deadline: 2s, on_timeout: %s, max_in_flight: %s, classes: [", pick("timeout", "1s", "1.25s", "999999ns"), pick("on_timeout", "listen", "close"), pick("max", "auto", "17"))
 	for i := range rapid.IntRange(0, 3).Draw(t, "classes") {
-		p("{name: c%d, weight: %v, tenant: %s, timeout: 3ms}, ", i, rapid.Float64Range(0.1, 1e6).Draw(t, "weight"), quoted("tenant"))
+		if i > 0 && rapid.Bool().Draw(t, "no weight") {
+			p("{name: z%d, weight: 0}, ", i)
+		}
+		p("{name: c%d, weight: %v, tenant: %s, %s}, ", i, rapid.Float64Range(0.1, 1e6).Draw(t, "weight"), quoted("tenant"), pick("class",
+			"timeout: 3ms", "timeout: 3ms, deadline: 5h", "deadline: 3s, bytes: 100, protected: true",
+			"service: {mean: 1ms}", "service: {kind: constant}", "service: {kind: bimodal, mean: 7ms, slow_factor: 3}"))
 	}
-	p("]}\nload:\n  phases:\n    - {kind: sweep, from: %vx, to: 9x, hold: 1s}\n", rapid.Float64Range(0.2, 3).Draw(t, "from"))
-	p("    - {kind: hold, rate: %v/m, for: %s}\n    - {kind: ramp, to: 7.5, for: 2s}\n", rapid.Float64Range(6, 600).Draw(t, "rate"), pick("for", "1m", "100h", "1ms"))
-	p("checks: [%s]\n", pick("check", "plateau >= 90%", "knee>=0.9x, failed == 0 at 2.5x", "good.p99.9 < 1m30s at 60/m", ""))
+	p("], behaviours: [%s]}\n", pick("behaviours", "", "{kind: test_patient}", "{kind: test_patient, wait: 1s}, {kind: test_patient, attempts: 1}"))
+	kind := pick("load", "swept", "plain", "replay")
+	switch kind {
+	case "swept":
+		p("load:\n  phases:\n    - {kind: sweep, from: %vx, to: 9x, hold: 1s}\n", rapid.Float64Range(0.2, 3).Draw(t, "from"))
+		p("    - {kind: hold, rate: %v/m, for: %s}\n    - {kind: ramp, to: 7.5, for: 2s}\n", rapid.Float64Range(6, 600).Draw(t, "rate"), pick("for", "1m", "100h", "1ms"))
+		p("faults: [%s]\n", pick("faults", "", "{kind: test_injury, factor: 2, seed: 7}"))
+	case "plain":
+		p("load:\n  %s\n  phases: [{kind: hold, rate: 5, for: 1h, name: flood}, {kind: spike, rate: 7, for: 1s}]\n", pick("arrivals",
+			"arrivals: bursty", "arrivals: bursty\n  burst: {on: 1ms, off: 2ms, idle: 0.25, lengths: fixed}", "arrivals: constant"))
+		p("faults: [%s]\n", pick("faults", "", "{kind: test_injury, at: 1s, for: 2s, ramp: 1s}", "{kind: test_injury, at: 1h}, {kind: test_injury, factor: 1e-3}"))
+	case "replay":
+		p("load:\n  arrivals: replay\n  replay: {%s}\n", pick("replay", "counts: [0, 12, 7]", "counts: [1], every: 10ms", "offsets: [1s, 0, 1.5s, 1us]"))
+		p("  phases: [%s]\n", pick("steps", "", "{kind: hold, for: 2s, name: flood}, {kind: spike, for: 5s}"))
+	}
+	p("checks: [%s]\n", pick("check", "plateau >= 90%", "good > 5 at 2x in spike, late == 0 in hold", "knee>=0.9x, failed == 0 at 2.5x", "good.p99.9 < 1m30s at 60/m", ""))
 	return b.String()
 }
 
@@ -170,7 +189,14 @@ func TestSchema(t *testing.T) {
 		ok + "target: {workers: 0}", ok + "target: {shed_at: here}", ok + "target: {order: {kind: zebra}}",
 		ok + "target: {service: {kind: zebra}}", ok + "target: {protections: [{kind: limit, limti: 5}]}",
 		ok + "target: {protections: [{limit: 5}]}", ok + "target: {protections: [{kind: queue_bound, wait: 5}]}",
-		ok + "checks: [5]", ok + "faults: [{kind: zebra}]",
+		ok + "checks: [5]", ok + "target: {}\nfaults: [{kind: zebra}]", ok + "target: {}\nfaults: [{kind: test_injury, fro: 1s}]",
+		ok + "target: {}\nfaults: [{kind: test_injury, at: 1}]", ok + "target: {degraded: 0}", ok + "target: {degraded: 2}",
+		ok + "target: {batch: {delay: 1s}}", ok + "target: {batch: {size: 0}}", ok + "client: {classes: [{name: a, bytes: -1}]}",
+		ok + "client: {classes: [{name: a, protected: 1}]}", ok + "target: {}\nclient: {classes: [{name: a, service: {kind: zebra}}]}",
+		ok + "client: {classes: [{name: a, phases: [{kind: hold}]}]}",
+		"load: {arrivals: replay}", "load: {arrivals: replay, replay: {of: zebra, file: x}}", "load: {arrivals: replay, replay: {counts: [a]}}",
+		"load: {arrivals: bursty, burst: {idle: 1}, phases: [{kind: hold, rate: 10, for: 1s}]}",
+		"load: {arrivals: bursty, burst: {lengths: zebra}, phases: [{kind: hold, rate: 10, for: 1s}]}",
 	} {
 		if fits([]byte(wrong)) == nil {
 			t.Errorf("the schema takes %q", wrong)

@@ -142,6 +142,9 @@ func (Batch) JSONSchemaExtend(s *jsonschema.Schema) {
 func (Service) JSONSchemaExtend(s *jsonschema.Schema) { enum(s, "kind", work.Kinds()) }
 
 // JSONSchemaExtend adds what the loader checks after decoding.
+func (ClassService) JSONSchemaExtend(s *jsonschema.Schema) { enum(s, "kind", work.Kinds()) }
+
+// JSONSchemaExtend adds what the loader checks after decoding.
 func (Client) JSONSchemaExtend(s *jsonschema.Schema) {
 	bounds(s, "clients", 1, maxClients)
 	enum(s, "on_timeout", timeoutActions)

@@ -23,7 +23,7 @@ const (
 
 // unbuilt are the parts of a profile that are known and cannot be carried out
 // yet. Ignoring them would let a run pass that did not do what it says.
-var unbuilt = []string{"guards", "acts", "topology"}
+var unbuilt = []string{"guards", "acts"}
 
 // takeUnbuilt faults the parts that are not built yet and takes them out of
 // the tree, so that they are not unknown as well.
@@ -41,11 +41,7 @@ func (d *decoder) takeUnbuilt() {
 		if isNull(value) || value.Kind != yaml.ScalarNode && len(value.Content) == 0 {
 			continue
 		}
-		if name == "topology" {
-			d.faultIn(key, 0, name+" is not built yet", "want a profile without it")
-		} else {
-			d.faultIn(key, 0, name+" are not built yet", "want a profile without them")
-		}
+		d.faultIn(key, 0, name+" are not built yet", "want a profile without them")
 	}
 }
 
@@ -129,13 +125,14 @@ func (d *decoder) completeClass(path string, c *Class, t *Target) {
 				*v[0] = *v[1]
 			}
 		}
-		*s = shape
+		s.Spec = shape
 	}
 	s.Mean = mean
 }
 
 // validate checks what the types of single fields do not.
 func (d *decoder) validate(p *Profile, o Overrides) {
+	d.validateTopology(p)
 	d.validateFaults(p)
 	if p.Target != nil {
 		d.validateTarget(p)
@@ -193,7 +190,7 @@ func (d *decoder) validateTarget(p *Profile) {
 // build asks every constructor whether it takes its knobs.
 func (d *decoder) build(p *Profile) {
 	if t := p.Target; t.Order.Kind != "" {
-		_, err := p.newOrder()
+		_, err := p.newOrder(&t.Order, "target.order")
 		d.knobFaults("target.order", err)
 	}
 	for i, link := range p.Target.Protections {
@@ -201,7 +198,7 @@ func (d *decoder) build(p *Profile) {
 			continue // faulted when it was decoded
 		}
 		path := index("target.protections", i)
-		built, err := p.newProtection(i)
+		built, err := p.newProtection(&p.Target.Protections[i], path, p.Target.Workers, p.service())
 		d.knobFaults(path, err)
 		if k, ok := built.(protection.Knower); ok && k.Needs() != "" && p.Target.ShedAt == "accept" {
 			d.faultAt(path, fmt.Sprintf("%s: %s needs to know %s, which nobody does at shed_at: accept, before a byte is read", path, link.Kind, k.Needs()),
@@ -271,7 +268,7 @@ func (d *decoder) validateClass(p *Profile, path string, k Class) {
 	case p.Target == nil:
 		d.fieldFault(path+".service", "given without a target", "a profile with one: it is about the built-in server")
 	default:
-		_, err := work.New(*k.Service)
+		_, err := work.New(k.Service.Spec)
 		d.knobFaults(path+".service", err)
 	}
 	if len(k.Phases) > 0 {
