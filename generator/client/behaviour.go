@@ -27,13 +27,15 @@ type Behaviour interface {
 	//	                its deadline. Never is an instant as well.
 	Before(now time.Duration, a *Attempt) (at time.Duration, why string)
 	// After learns what a led to. It is called exactly once for each attempt that
-	// Before, or a Planner's Plan, did not refuse. The attempt may be another one
-	// than that of Before, when something further inside tried again.
+	// Before, or a Planner's Plan, let pass, and for each one that followed from it
+	// by the wish of this behaviour. For those that stand outside of a behaviour
+	// that tries again, only the last of them counts: its After is for another
+	// attempt than its Before.
 	//
 	// It returns the instant at which to try again, at now or later, and
-	// protection.Never not to. A wish to try again after OK, Cancelled, or at or
-	// after the deadline is not heard.
-	After(now time.Duration, a *Attempt, e *Answer) (again time.Duration)
+	// protection.Never not to. A wish to try again after OK or Cancelled, or at or
+	// after the deadline, is not heard.
+	After(now time.Duration, a *Attempt, e Answer) (again time.Duration)
 }
 
 // A Planner has a say when another attempt is planned, before it waits for its
@@ -55,9 +57,13 @@ type Holder interface {
 }
 
 // A Hedger sends further attempts beside one that is not answered yet. Hedge is
-// asked when a has passed Before and after each attempt that followed from it;
-// a.Mark is that of the attempt asked about last. It returns the instant at which
-// to send the next one, and protection.Never not to.
+// asked when a has passed its Before, which does not delay, and again when the
+// attempt has begun that it wished for. It returns the instant at which to begin
+// the next one, and protection.Never not to. Marks go from each to the next.
+//
+// What After returns for an attempt that ended badly moves the next one to that
+// instant; Never ends the call with this ending and cancels the other attempts.
+// A success ends it as well. The call ends with its last attempt otherwise.
 type Hedger interface {
 	Hedge(now time.Duration, a *Attempt) (at time.Duration)
 }

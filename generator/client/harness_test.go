@@ -117,7 +117,7 @@ func (h *harness) total(now time.Duration) record.Tally {
 // idle fails the test unless the population wants nothing but recorder ticks.
 func (h *harness) idle() {
 	h.t.Helper()
-	if _, due := h.timers.next(); due != protection.Never || h.Offering() || h.Open() != 0 || h.InFlight() != 0 {
+	if _, due := h.caller.timers.next(); due != protection.Never || h.Offering() || h.Open() != 0 || h.InFlight() != 0 {
 		h.t.Fatalf("a wait ends at %v, offering %v, %d open, %d in flight: want nothing left", due, h.Offering(), h.Open(), h.InFlight())
 	}
 }

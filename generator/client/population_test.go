@@ -67,7 +67,7 @@ func TestEndings(t *testing.T) {
 				h.Answer(last, a, c.answer)
 			}
 			c.want.Planned, c.want.Sent, c.want.Done = at, at, at+c.want.Done
-			if diff := cmp.Diff(c.want, h.ending); diff != "" {
+			if diff := cmp.Diff(c.want, h.caller.ending); diff != "" {
 				t.Errorf("ending (-want +got):\n%s", diff)
 			}
 			h.idle()
@@ -90,8 +90,8 @@ func TestMaxInFlight(t *testing.T) {
 	due := h.offer(0, 10, 300*ms)
 	first := h.sent(h.Advance(due[0]), 1)[0]
 	h.sent(h.Advance(due[1]), 0)
-	if want := (record.Ending{Kind: record.Unsent, Reason: ReasonInFlight, Planned: due[1], Done: due[1]}); h.ending != want {
-		t.Errorf("ending %+v, want %+v", h.ending, want)
+	if want := (record.Ending{Kind: record.Unsent, Reason: ReasonInFlight, Planned: due[1], Done: due[1]}); h.caller.ending != want {
+		t.Errorf("ending %+v, want %+v", h.caller.ending, want)
 	}
 	h.Answer(due[2], first, Answer{}) // the answer makes room before the arrival of that instant
 	third := h.sent(h.Advance(due[2]), 1)[0]
@@ -136,8 +136,8 @@ func TestLateShell(t *testing.T) {
 	if effects[1].Kind != Cancel {
 		t.Errorf("effects %v: want the wait that ended at 350ms second, after the arrival of 250ms", effects)
 	}
-	if want := (record.Ending{Kind: record.Timeout, Planned: due[0], Sent: due[0], Done: due[0] + 300*ms}); h.ending != want {
-		t.Errorf("ending %+v, want %+v", h.ending, want)
+	if want := (record.Ending{Kind: record.Timeout, Planned: due[0], Sent: due[0], Done: due[0] + 300*ms}); h.caller.ending != want {
+		t.Errorf("ending %+v, want %+v", h.caller.ending, want)
 	}
 	if h.InFlight() != 3 || h.Open() != 3 {
 		t.Errorf("%d in flight, %d open: want 3", h.InFlight(), h.Open())
@@ -168,8 +168,8 @@ func TestOutOfTime(t *testing.T) {
 			h.sent(h.Advance(due[0]+c.late), c.sends)
 			if c.sends == 0 {
 				want := record.Ending{Kind: record.Unsent, Reason: ReasonOutOfTime, Planned: due[0], Done: due[0]}
-				if h.ending != want {
-					t.Errorf("ending %+v, want %+v", h.ending, want)
+				if h.caller.ending != want {
+					t.Errorf("ending %+v, want %+v", h.caller.ending, want)
 				}
 				h.idle()
 			}
@@ -253,8 +253,8 @@ func TestClasses(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.Offer(p, 0, 0)
-	if len(h.timers) != 2 {
-		t.Errorf("%d queues, want one for each of two patiences", len(h.timers))
+	if len(h.caller.timers) != 2 {
+		t.Errorf("%d queues, want one for each of two patiences", len(h.caller.timers))
 	}
 	waits := []time.Duration{90 * ms, 30 * ms, 90 * ms}
 	timeouts := 0

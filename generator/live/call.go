@@ -13,6 +13,7 @@ import (
 // the call to the inbox; the call is the loop's again when it takes it from there.
 type call struct {
 	arrival plan.Arrival
+	number  int           // of the attempt, from 1
 	left    time.Duration // what is left of the attempt's time as it is sent
 
 	done   time.Duration // instant at which the answer was complete

@@ -229,7 +229,7 @@ func (d *Driver) carryOut(effects []client.Effect) {
 		case client.Send:
 			c := d.calls.take()
 			c.attempt = e.Attempt
-			c.arrival = e.Attempt.Arrival
+			c.arrival, c.number = e.Attempt.Arrival, e.Attempt.Number
 			c.left = min(e.Attempt.Timeout, e.Attempt.Deadline) - e.Attempt.Sent
 			e.Attempt.Shell = c
 			d.transport.send(c)

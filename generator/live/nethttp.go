@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -179,7 +180,9 @@ func (t *netHTTP) read(resp *http.Response) (client.Answer, error) {
 	a := t.rules.judge(resp.StatusCode, resp.Header, start)
 	if a.Result != client.OK {
 		a.RetryAfter = t.retryAfter(resp.Header)
+		a.NoRetry = resp.Header.Get(wire.Retry) == "no"
 	}
+	a.Credits, a.Granted = credits(resp.Header)
 	return a, nil
 }
 
@@ -203,6 +206,17 @@ func (t *netHTTP) retryAfter(h http.Header) time.Duration {
 		t.oddRetry.Add(1)
 	}
 	return min(d, longestRetryAfter)
+}
+
+// credits returns how many attempts the caller may have open from now on, if the
+// server says so in a way that can be read.
+func credits(h http.Header) (n int, granted bool) {
+	values := h[wire.Credits]
+	if len(values) == 0 {
+		return 0, false
+	}
+	u, err := strconv.ParseUint(values[0], 10, 31)
+	return int(u), err == nil
 }
 
 func (t *netHTTP) warm(ctx context.Context, n int) error { return t.pool.warm(ctx, n) }

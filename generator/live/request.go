@@ -2,6 +2,7 @@ package live
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/base64"
 	"fmt"
 	"maps"
@@ -31,6 +32,9 @@ type prepared struct {
 
 // prepare returns r as it goes to t, with the headers that class always brings.
 func prepare(r Request, t *Target, class plan.Class, knee bool) (*prepared, error) {
+	if knee && len(r.Body) == 0 && class.Bytes > 0 {
+		r.Body, r.Method = make([]byte, class.Bytes), cmp.Or(r.Method, http.MethodPost)
+	}
 	if r.Method == "" {
 		r.Method = http.MethodGet
 	}
@@ -137,19 +141,24 @@ func addClass(h http.Header, c plan.Class) {
 	if c.Cost > 0 {
 		h.Set(wire.Cost, strconv.FormatFloat(c.Cost, 'g', -1, 64))
 	}
+	if c.Protected {
+		h.Set(wire.Protected, "1")
+	}
 }
 
 // addCall adds what our own server wants to know of one attempt, to a copy.
 func addCall(h http.Header, c *call) http.Header {
 	h = maps.Clone(h)
-	values := [3]string{
+	values := [4]string{
 		strconv.FormatUint(uint64(c.arrival.Client), 10),
 		strconv.FormatInt(int64(c.arrival.Work), 10),
 		string(wire.AppendMillis(nil, c.left)),
+		strconv.Itoa(c.number),
 	}
 	h[wire.Client] = values[0:1:1]
 	h[wire.WorkNs] = values[1:2:2]
 	h[wire.TimeoutMs] = values[2:3:3]
+	h[wire.Attempt] = values[3:4:4]
 	return h
 }
 

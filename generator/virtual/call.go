@@ -27,6 +27,8 @@ func (c *call) outcome(e *server.Effect, a *client.Answer) {
 	a.Reason = string(e.Answer.Reason)
 	a.Degraded = e.Answer.Degraded
 	a.RetryAfter = e.Answer.RetryAfter
+	a.NoRetry = e.Answer.NoRetry
+	a.Granted, a.Credits = e.Answer.Granted, e.Answer.Credits
 }
 
 // calls keeps finished calls for reuse, so that a steady load allocates nothing.

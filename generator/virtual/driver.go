@@ -39,10 +39,10 @@ type Driver struct {
 	recorder   *record.Recorder
 	fail       func(*client.Attempt) Failure
 
-	now   time.Duration
-	sent  uint64          // requests that reached the server
-	todo  []client.Effect // what followed from answers and is not carried out yet
-	calls calls
+	now    time.Duration
+	sent   uint64  // requests that reached the server
+	broken []*call // whose transport broke as they were sent
+	calls  calls
 }
 
 // New returns a driver at instant 0. It returns an error when the server or the
@@ -91,7 +91,6 @@ func (d *Driver) Reset(context.Context) error {
 		return fmt.Errorf("virtual: %w", err)
 	}
 	d.serve()
-	d.carryOutRest()
 	return nil
 }
 
@@ -146,60 +145,48 @@ func (d *Driver) stepServer(now time.Duration) {
 		d.server.Advance(now)
 	}
 	d.serve()
-	d.carryOutRest()
 }
 
-// stepPopulation handles one instant of the population.
+// stepPopulation handles one instant of the population. It hears of answers when
+// all that it wanted is done: one of them may change its mind about the rest.
 func (d *Driver) stepPopulation(now time.Duration) {
 	d.now = now
 	for _, e := range d.population.Advance(now) {
-		d.carryOut(e)
+		switch e.Kind {
+		case client.Send:
+			d.send(e.Attempt)
+		case client.Cancel:
+			hangUp(e.Attempt)
+		}
 	}
-	d.carryOutRest()
+	if len(d.broken) > 0 {
+		d.breakOff()
+	}
+	d.serve()
 }
 
-// carryOut does one thing that the population asked for.
-func (d *Driver) carryOut(e client.Effect) {
-	switch e.Kind {
-	case client.Send:
-		d.send(e.Attempt)
-	case client.Cancel:
-		e.Attempt.Shell.(*call).attempt = nil // the server works on; nobody hears its answer
-	}
-}
-
-// carryOutRest does what followed from answers, in order; what follows from
-// that comes last.
-func (d *Driver) carryOutRest() {
-	if len(d.todo) == 0 {
-		return
-	}
-	for i := 0; i < len(d.todo); i++ {
-		d.carryOut(d.todo[i])
-	}
-	d.todo = d.todo[:0]
-}
+// hangUp makes nobody wait for an attempt any more; the server works on.
+func hangUp(a *client.Attempt) { a.Shell.(*call).attempt = nil }
 
 // answer tells the population what became of an attempt.
 func (d *Driver) answer(a *client.Attempt, with *client.Answer) {
-	if more := d.population.Answer(d.now, a, *with); len(more) > 0 { // to append nothing takes long, too
-		d.todo = append(d.todo, more...)
+	for _, e := range d.population.Answer(d.now, a, *with) {
+		hangUp(e.Attempt)
 	}
 }
 
 // send takes an attempt to the server, or as far as its transport lets it.
 func (d *Driver) send(a *client.Attempt) {
 	c := d.calls.take()
-	if d.fail != nil {
-		c.failure = d.fail(a)
-	}
-	if c.failure.Where == Sending {
-		d.answer(a, &c.failure.Answer)
-		d.calls.give(c)
-		return
-	}
 	c.attempt = a
 	a.Shell = c
+	if d.fail != nil {
+		c.failure = d.fail(a)
+		if c.failure.Where == Sending {
+			d.broken = append(d.broken, c)
+			return
+		}
+	}
 	class := &d.classes[a.Arrival.Class]
 	c.request.ID = d.sent
 	c.request.Client = a.Arrival.Client
@@ -207,6 +194,9 @@ func (d *Driver) send(a *client.Attempt) {
 	c.request.Criticality = protection.Criticality(class.Criticality)
 	c.request.Tenant = class.Tenant
 	c.request.Cost = class.Cost
+	c.request.Bytes = class.Bytes
+	c.request.Attempt = a.Number
+	c.request.Protected = class.Protected
 	c.request.Work = a.Arrival.Work
 	c.request.Arrived = d.now
 	c.request.Deadline = min(a.Timeout, a.Deadline)
@@ -216,7 +206,17 @@ func (d *Driver) send(a *client.Attempt) {
 	} else {
 		d.server.Arrive(d.now, &c.request)
 	}
-	d.serve()
+}
+
+// breakOff answers the attempts whose transport broke as they were sent.
+func (d *Driver) breakOff() {
+	for _, c := range d.broken {
+		if c.attempt != nil {
+			d.answer(c.attempt, &c.failure.Answer)
+		}
+		d.calls.give(c)
+	}
+	d.broken = d.broken[:0]
 }
 
 // serve passes on what the server decided.

@@ -86,7 +86,7 @@ func (w *world) abandonAt(trial int, p *plan.Plan, at time.Duration) {
 	}
 	w.now = at
 	for _, e := range w.population.Abandon(at) {
-		w.carryOut(e)
+		hangUp(e.Attempt)
 	}
 	w.recorder.Flush(at)
 }
