@@ -312,7 +312,7 @@ func TestFirstLineIsBounded(t *testing.T) {
 }
 
 func TestServerConfigOfEmbeddedProfiles(t *testing.T) {
-	for _, name := range embeddedProfiles(t) {
+	for _, name := range singleServers(t) {
 		p, err := profiles.Load(name, profiles.Overrides{})
 		if err != nil {
 			t.Fatal(err)

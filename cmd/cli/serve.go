@@ -136,6 +136,9 @@ func (r *reference) serve(ctx context.Context) error {
 
 // serverConfig returns the built-in server that p describes.
 func serverConfig(p *profiles.Profile) (serve.Config, error) {
+	if p.Topology != nil {
+		return serve.Config{}, fmt.Errorf("profile %s has a topology: want one without, several servers are in virtual time only", p.Name)
+	}
 	spec, err := p.Server()
 	if err != nil {
 		return serve.Config{}, err

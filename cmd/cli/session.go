@@ -20,6 +20,7 @@ import (
 	"knee/generator/record"
 	"knee/generator/virtual"
 	"knee/profiles"
+	"knee/target/fleet"
 	"knee/target/server"
 )
 
@@ -35,6 +36,7 @@ type session struct {
 	folder  *record.Folder // nil: the run is not kept
 	driver  driver
 	live    *live.Driver // nil in virtual time
+	fleet   *fleet.Fleet // nil without a topology
 	child   *child       // nil when the server is not ours
 	counts  func(context.Context) (server.Counts, error)
 	trials  int
@@ -52,6 +54,9 @@ func open(ctx context.Context, w *world, o *runOptions, verb, profile string, pe
 	s = &session{w: w, o: o, verb: verb, asked: questionOf(verb)}
 	if s.profile, err = loadProfile(w, o, profile); err != nil {
 		return nil, err
+	}
+	if s.profile.Topology != nil && !o.virtual {
+		return nil, fail(verdict.CodeUsage, "profile %s has a topology: want --virtual, several servers are in virtual time only", s.profile.Name)
 	}
 	var there *reached
 	if o.url != "" {
@@ -151,11 +156,11 @@ func (s *session) start(ctx context.Context, recorder *record.Recorder, there *r
 	s.began = s.w.now()
 	population := s.profile.ClientOptions()
 	if s.o.virtual {
-		spec, err := s.profile.Server()
-		if err != nil {
+		options := virtual.Options{Client: population, Recorder: recorder}
+		if err := s.build(&options); err != nil {
 			return fail(verdict.CodeUsage, "%w", err)
 		}
-		d, err := virtual.New(virtual.Options{Server: spec, Client: population, Recorder: recorder})
+		d, err := virtual.New(options)
 		if err != nil {
 			return fail(verdict.CodeUsage, "%w", err)
 		}
@@ -202,6 +207,32 @@ func (s *session) start(ctx context.Context, recorder *record.Recorder, there *r
 	}
 	s.driver, s.live = d, d
 	return nil
+}
+
+// build fills in what takes the requests in virtual time: the target, or the
+// fleet of a topology.
+func (s *session) build(o *virtual.Options) (err error) {
+	if s.profile.Topology == nil {
+		o.Server, err = s.profile.Server()
+		return err
+	}
+	spec, err := s.profile.Fleet()
+	if err != nil {
+		return err
+	}
+	spec.Notice = s.notice
+	if s.fleet, err = fleet.New(spec); err != nil {
+		return err
+	}
+	o.Target = s.fleet
+	return nil
+}
+
+// notice keeps what happened to a server of a fleet.
+func (s *session) notice(e fleet.Event) {
+	if s.folder != nil {
+		s.folder.Event(record.Event{At: e.At, Kind: "server_" + string(e.What), Text: fmt.Sprintf("%s/%d %s", e.Layer, e.Server, e.What)})
+	}
 }
 
 // spawn starts the built-in server as a process of its own.
