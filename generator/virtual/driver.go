@@ -40,8 +40,9 @@ type Driver struct {
 	fail       func(*client.Attempt) Failure
 
 	now    time.Duration
-	sent   uint64  // requests that reached the server
-	broken []*call // whose transport broke as they were sent
+	cues   []plan.Cue // of the next Run, or of this one and not carried out yet
+	sent   uint64     // requests that reached the server
+	broken []*call    // whose transport broke as they were sent
 	calls  calls
 }
 
@@ -108,15 +109,22 @@ func (d *Driver) Run(ctx context.Context, trial int, p *plan.Plan) error {
 	start := record.NextWindow(d.now)
 	end := start + p.Duration()
 	d.population.Offer(p, trial, start)
+	cue := d.nextCue(start, end)
 	var stopped error
 	for i := 0; ; i++ {
 		if i%patrol == 0 && stopped == nil && ctx.Err() != nil {
 			stopped = context.Cause(ctx)
 			d.population.Stop(d.now)
-			end = d.now
+			end, cue = d.now, protection.Never
 		}
 		server, population := d.next(), d.population.Next()
-		if d.over(min(server, population), end) {
+		next := min(server, population)
+		if cue != protection.Never && cue <= next {
+			d.stepCue(cue)
+			cue = d.nextCue(start, end)
+			continue
+		}
+		if d.over(next, end) {
 			break
 		}
 		if server <= population {
@@ -125,6 +133,7 @@ func (d *Driver) Run(ctx context.Context, trial int, p *plan.Plan) error {
 			d.stepPopulation(population)
 		}
 	}
+	d.cues = nil
 	d.now = max(d.now, end)
 	d.recorder.Flush(d.now)
 	return stopped
