@@ -318,6 +318,9 @@ func (p *Profile) layout(capacity float64) (plan.Spec, error) {
 	if spec.Phases, err = p.Phases(capacity); err != nil {
 		return plan.Spec{}, err
 	}
+	if d := spec.Replay.Lasts(); len(spec.Phases) == 0 && d > 0 { // a replay that does without
+		spec.Phases = []plan.Phase{{Kind: plan.Hold, For: d}}
+	}
 	for i, c := range p.classes() {
 		if len(c.Phases) == 0 {
 			continue

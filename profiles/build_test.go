@@ -225,6 +225,9 @@ func TestReplayFile(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if len(spec.Phases) == 0 {
+			t.Errorf("%s: the replay has no phases", name)
+		}
 		if diff := cmp.Diff(want, spec.Replay); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}

@@ -68,7 +68,7 @@ func (*Behaviour) catalogue() catalogue {
 }
 
 func (*Injection) catalogue() catalogue {
-	return catalogueOf("fault", fault.Registry, fault.NotBuilt)
+	return catalogueOf("fault", fault.Registry, nil)
 }
 
 // catalogue is a registry without the type of what it builds.

@@ -26,6 +26,10 @@ func anyProfile(t *rapid.T) string {
 	p("name: %s\ndoc: %s\nseed: %d\n", quoted("name"), quoted("doc"), rapid.Uint64().Draw(t, "seed"))
 	p("target:\n  workers: %d\n", rapid.IntRange(1, 50).Draw(t, "workers"))
 	p("  service: {%s}\n", pick("service", "mean: 1.5ms", "kind: bimodal, mean: 20ms, slow_share: 0.25", "kind: lognormal, cv: 1.5, cpu: true", "kind: pareto, alpha: 3"))
+	batch := pick("batch", "", "  batch: {size: 7}\n", "  batch: {size: 1, delay: 1.5ms, overhead: 100us}\n")
+	if strings.Contains(b.String(), "cpu: true") {
+		batch = ""
+	}
 	p("  order: {kind: %s}\n", pick("order", "fifo", "lifo"))
 	p("  protections: [%s]\n", strings.Join(rapid.SliceOfN(rapid.SampledFrom([]string{
 		"{kind: none}", "{kind: queue_bound, wait: 50ms, cost: 1.5}", "{kind: deadline, slack: 1ms}", "{kind: limit, limit: 7}",
@@ -33,7 +37,7 @@ func anyProfile(t *rapid.T) string {
 		"{kind: test_needy, backoff: {base: 1m, jitter: 'a, {b}+c'}}", "{kind: test_needy, weights: {b: 2, 'a: {}': 0.5, '': 1, '007': 1}}",
 	}), 0, 3).Draw(t, "protections"), ", "))
 	p("  shed_at: %s\n  reject_cost: %v\n", pick("shed_at", "headers", "handler", "late"), rapid.Float64Range(0, 1).Draw(t, "reject_cost"))
-	p("  degraded: %v\n%s", rapid.Float64Range(0.01, 1).Draw(t, "degraded"), pick("batch", "", "  batch: {size: 7}\n", "  batch: {size: 1, delay: 1.5ms, overhead: 100us}\n"))
+	p("  degraded: %v\n%s", rapid.Float64Range(0.01, 1).Draw(t, "degraded"), batch)
 	p("client: {timeout: %s, deadline: 2s, on_timeout: %s, max_in_flight: %s, classes: [", pick("timeout", "1s", "1.25s", "999999ns"), pick("on_timeout", "listen", "close"), pick("max", "auto", "17"))
 	for i := range rapid.IntRange(0, 3).Draw(t, "classes") {
 		if i > 0 && rapid.Bool().Draw(t, "no weight") {

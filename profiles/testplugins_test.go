@@ -77,7 +77,7 @@ type patientKnobs struct {
 
 func (patient) Before(now time.Duration, _ *client.Attempt) (time.Duration, string) { return now, "" }
 
-func (patient) After(time.Duration, *client.Attempt, *client.Answer) time.Duration {
+func (patient) After(time.Duration, *client.Attempt, client.Answer) time.Duration {
 	return protection.Never
 }
 

@@ -178,8 +178,12 @@ func (d *decoder) validateTarget(p *Profile) {
 	if !(t.Degraded > 0 && t.Degraded <= 1) {
 		d.fieldFault("target.degraded", fmt.Sprint(t.Degraded), "a share above 0, up to 1")
 	}
-	if b := t.Batch; b != nil && (b.Size < 1 || b.Size > MaxWorkers) {
+	switch b := t.Batch; {
+	case b == nil:
+	case b.Size < 1 || b.Size > MaxWorkers:
 		d.fieldFault("target.batch.size", fmt.Sprint(b.Size), fmt.Sprintf("a number from 1 to %d", MaxWorkers))
+	case t.Service.CPU:
+		d.fieldFault("target.batch", "given for work that burns a CPU", "no batch, or service without cpu: a batch is one piece of work")
 	}
 	d.oneOf("target.shed_at", t.ShedAt, shedStages)
 	_, err := work.New(t.Service.Spec)

@@ -111,6 +111,9 @@ type finder struct {
 }
 
 func newFinder(s *session, limit, multiple float64) (*finder, error) {
+	if _, err := s.profile.Workload(); err != nil {
+		return nil, err
+	}
 	budget := max(findBudget, findPatient*s.longest())
 	switch {
 	case s.o.quick && s.resettable():

@@ -48,15 +48,11 @@ func runRun(ctx context.Context, w *world, o *runOptions, profile string) error 
 	return s.conclude(s.runPlans(ctx, plans))
 }
 
-// peakOf returns the highest rate of a profile's phases.
+// peakOf returns the highest rate of a profile's load, 0 when it is not known.
 func peakOf(p *profiles.Profile) float64 {
-	phases, err := p.Phases(p.Capacity())
+	peak, err := p.Peak(p.Capacity())
 	if err != nil {
 		return 0
-	}
-	peak := 0.0
-	for _, ph := range phases {
-		peak = max(peak, ph.Rate, ph.From, ph.To)
 	}
 	return peak
 }
