@@ -44,8 +44,8 @@ type Options struct {
 // limit of a Run comes.
 const slack = time.Second
 
-// A Driver sends the load of plans to one server. Run, Reset, Warm and Close are
-// called by one goroutine at a time; Now and Stats by any.
+// A Driver sends the load of plans to one server. Schedule, Run, Reset, Warm and
+// Close are called by one goroutine at a time; Now and Stats by any.
 type Driver struct {
 	started    time.Time
 	population *client.Population
@@ -58,6 +58,7 @@ type Driver struct {
 	batch      []*call // taken from the inbox
 	calls      calls
 	reasons    reasons
+	cues       []plan.Cue    // of the next Run
 	last       time.Duration // last instant that the population was told
 	usage      usage
 }
@@ -136,7 +137,8 @@ func (d *Driver) Close() error {
 //
 // Run returns at the latest one second after the last arrival could have ended:
 // the end of the plan (or of ctx), plus the longest timeout or deadline, plus
-// the grace. What is open then ends unfinished.
+// the grace. What is open then ends unfinished. It waits longer only for a cue
+// that has not returned.
 func (d *Driver) Run(ctx context.Context, trial int, p *plan.Plan) error {
 	d.usage.begin(d.Now())
 	defer func() { d.usage.end(d.Now()) }()
@@ -154,6 +156,7 @@ func (d *Driver) Run(ctx context.Context, trial int, p *plan.Plan) error {
 	end := start + p.Duration()
 	limit := end + d.patience
 	stop := ctx.Done()
+	defer d.carryOutCues(ctx, start, end)()
 	var stopped error
 	for {
 		d.takeAnswers() // before the clock moves on: they were complete in the past
