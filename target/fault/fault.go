@@ -1,4 +1,16 @@
 // Package fault holds the ways in which a server can be made worse on purpose.
+//
+// A fault begins when the server calls it first, and ends when it is lifted. When
+// that is, and how long it takes to grow (Setup.Ramp), stands beside its knobs in
+// a profile: `at`, `for`, `ramp`, `seed`.
+//
+// What has a size (a factor, a share, a number of workers, a cost) grows
+// linearly along the ramp, in a hundred steps. What is there or not, such as a
+// stall or a crash, refuses a ramp.
+//
+// Faults of requests have a Scope: they hit a share of the requests, those of
+// one class or tenant, or the first few. Faults of the server as a whole have
+// none, but a `share` of 0 switches any fault off.
 package fault
 
 import (
@@ -15,7 +27,8 @@ type Conditions struct {
 	Workers    int     // workers that may take requests
 	Stalled    bool    // no worker takes a request and no work makes progress
 	Paused     bool    // as Stalled, and arrivals wait outside, unseen by any protection, until it is over
-	Down       bool    // the process is gone: what was inside is lost, and who comes finds nobody
+	Crashes    int     // crashes that have happened: when there is one more, all that was inside is lost
+	Down       bool    // the process is gone: who comes finds nobody
 	RejectCost float64 // share of a mean request's work that one rejection takes, 0 to 1; healthy is what the server has anyway
 
 	// Contention and Coherence are the two coefficients of the universal
@@ -34,8 +47,9 @@ type Fault interface {
 
 // A Treatment is what becomes of one request that a worker takes.
 type Treatment struct {
-	Work time.Duration     // how long it takes on a healthy worker
-	Fail protection.Reason // why the work fails in the end; "" when it does not
+	Stuck bool              // it keeps its worker until the fault is lifted, and only then takes its time
+	Work  time.Duration     // how long it takes on a healthy worker
+	Fail  protection.Reason // why the work fails in the end; "" when it does not
 }
 
 // A Treater is a Fault that touches single requests: some of them, or in a way
@@ -50,6 +64,7 @@ type Setup struct {
 	Workers int           // number of workers
 	Service time.Duration // declared mean service time
 	Classes []string      // names of the classes, by Request.Class
+	Ramp    time.Duration // how long the fault takes to grow from nothing to its full size, linearly; at least 0
 	Rand    *rand.Rand    // seeded, for this instance alone
 }
 

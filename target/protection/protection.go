@@ -67,6 +67,7 @@ type Links struct {
 	Sooner, Later *Request // neighbours by expiry
 	Heap          int      // place in the expiry heap, plus one; 0 when not in it, -1 when in the list instead
 	State         uint8    // the core's own
+	Fails         Reason   // why its work fails in the end; "" when it does not
 }
 
 // Load is what a protection may know about the server at the instant of a call.

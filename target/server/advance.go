@@ -34,9 +34,10 @@ func (c *Core) foresee() {
 	}
 }
 
-// nextWake returns the next instant at which a fault, an expiry or a tick is due.
+// nextWake returns the next instant at which a fault, an expiry, a tick or a
+// batch is due.
 func (c *Core) nextWake() time.Duration {
-	return min(c.faultNext, c.expiries.next(), c.plug.tickNext)
+	return min(c.faultNext, c.expiries.next(), c.plug.tickNext, c.batchNext)
 }
 
 // wake does one of the things due at now: faults first, then expiries, then ticks.
@@ -50,8 +51,10 @@ func (c *Core) wake(now time.Duration) {
 		c.takeOut(r)
 		c.plug.order.Remove(r)
 		c.drop(now, r, r.ExpiresBy)
-	default:
+	case c.plug.tickNext:
 		c.tick()
+	default: // a batch has waited long enough: dispatch sees to it
+		c.batchNext = protection.Never
 	}
 	c.dispatch(now)
 }
@@ -79,7 +82,18 @@ func (c *Core) end(now time.Duration) {
 	if e.r == nil {
 		c.paying--
 	} else {
-		c.serve(now, e.r, protection.Served)
+		c.finish(now, e.r)
 	}
 	c.dispatch(now)
+}
+
+// finish ends the work of one worker: that of r and, in a batch, of those after it.
+func (c *Core) finish(now time.Duration, r *protection.Request) {
+	c.busy--
+	for r != nil {
+		next := r.Links.Next
+		r.Links.Next = nil
+		c.serve(now, r, protection.Served)
+		r = next
+	}
 }

@@ -10,6 +10,11 @@ import (
 // refused, waits or starts.
 func (c *Core) Arrive(now time.Duration, r *protection.Request) {
 	c.advance(now, true)
+	if c.conditions.Paused {
+		r.Arrived = min(r.Arrived, c.now)
+		c.outside = append(c.outside, r)
+		return
+	}
 	if c.admit(c.now, r) == "" {
 		c.enqueue(c.now, r)
 	}
@@ -73,6 +78,10 @@ func (c *Core) letGo(r *protection.Request) {
 // admit asks the chain whether r may enter and refuses it if not.
 func (c *Core) admit(now time.Duration, r *protection.Request) protection.Reason {
 	c.arrived++
+	if c.conditions.Down {
+		c.sever(r, ReasonDown)
+		return ReasonDown
+	}
 	r.Arrived = min(r.Arrived, now)
 	r.Expires, r.ExpiresBy = protection.Never, ""
 	r.Degraded, r.Started, r.InFlight = false, 0, 0

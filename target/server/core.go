@@ -17,13 +17,18 @@ type Core struct {
 	plug plugIns
 
 	faults     []fault.Fault
+	treaters   []fault.Treater // among faults
+	treatment  fault.Treatment // of the request that a worker takes
 	faultNext  time.Duration
+	batchNext  time.Duration // when the oldest has waited long enough for a batch to fill
 	conditions fault.Conditions
 	pace       pace
 
 	waiting  line
 	held     line // let in by Admit and not yet enqueued
 	external line // running outside the core
+	stuck    []stuck
+	outside  []*protection.Request // came during a pause
 	expiries expiries
 	endings  endings
 
@@ -32,6 +37,7 @@ type Core struct {
 	nWaiting, nHeld int
 	peak            int // of nWaiting
 	running, paying int
+	busy            int // workers that are busy with requests, of which a batch has several
 	queuedCost      float64
 	lastEmpty       time.Duration // when the queue last was empty; means nothing while it is
 	throughput      throughput
@@ -39,7 +45,7 @@ type Core struct {
 	debt            debt
 
 	arrived, served, degraded, failed, resets uint64
-	refused, dropped                          tally
+	refused, dropped, failedBy                tally
 
 	effects, handed []Effect
 }
@@ -62,7 +68,7 @@ func New(s Spec) (*Core, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Core{spec: s, faultNext: protection.Never, endingNext: protection.Never, pace: pace{factor: 1}}
+	c := &Core{spec: s, faultNext: protection.Never, batchNext: protection.Never, endingNext: protection.Never, pace: pace{factor: 1}}
 	c.bend()
 	c.begin(plug)
 	return c, nil
@@ -73,7 +79,7 @@ func (c *Core) begin(plug plugIns) {
 	c.plug = plug
 	c.throughput = declared(c.spec.Service)
 	c.costRate = c.throughput.rate(c.conditions.Workers)
-	c.debt = newDebt(c.spec)
+	c.debt = newDebt(c.spec, c.conditions.RejectCost)
 	c.tick()
 }
 
@@ -87,31 +93,49 @@ func (c *Core) Reset(now time.Duration) error {
 		return err
 	}
 	c.advance(now, true)
+	c.empty(c.forget)
+	c.begin(plug)
+	return nil
+}
+
+// empty takes everything out of the server and hands each request to lose.
+func (c *Core) empty(lose func(*protection.Request)) {
 	for !c.endings.empty() {
-		if e := c.endings.pop(); e.r != nil {
-			c.forget(e.r)
+		for r := c.endings.pop().r; r != nil; {
+			next := r.Links.Next // of a batch
+			r.Links.Next = nil
+			lose(r)
+			r = next
 		}
 	}
 	c.foresee()
+	for _, s := range c.stuck {
+		for r := s.r; r != nil; {
+			next := r.Links.Next
+			r.Links.Next = nil
+			lose(r)
+			r = next
+		}
+	}
+	c.stuck = c.stuck[:0]
 	for c.external.oldest != nil {
 		r := c.external.oldest
 		c.external.remove(r)
-		c.forget(r)
+		lose(r)
 	}
 	for c.waiting.oldest != nil {
 		r := c.waiting.oldest
 		c.takeOut(r)
 		c.plug.order.Remove(r)
-		c.forget(r)
+		lose(r)
 	}
 	for c.held.oldest != nil {
 		r := c.held.oldest
 		c.held.remove(r)
-		c.forget(r)
+		lose(r)
 	}
-	c.running, c.paying, c.nHeld = 0, 0, 0
-	c.begin(plug)
-	return nil
+	c.running, c.busy, c.paying, c.nHeld = 0, 0, 0, 0
+	c.batchNext = protection.Never
 }
 
 // forget refuses r, which is in no list any more, because of a reset.
@@ -143,6 +167,7 @@ func (c *Core) Counts() Counts {
 		Served:   c.served,
 		Degraded: c.degraded,
 		Failed:   c.failed,
+		FailedBy: c.failedBy.byReason(),
 		Refused:  c.refused.byReason(),
 		Dropped:  c.dropped.byReason(),
 		Resets:   c.resets,

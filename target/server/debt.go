@@ -12,10 +12,11 @@ type debt struct {
 	owed time.Duration
 }
 
-// newDebt returns the debt of a server without rejections so far.
-func newDebt(s Spec) debt {
+// newDebt returns the debt of a server without rejections so far, each of which
+// costs a share of the mean work.
+func newDebt(s Spec, cost float64) debt {
 	return debt{
-		each: time.Duration(s.RejectCost * float64(s.Service)),
+		each: time.Duration(cost * float64(s.Service)),
 		most: later(0, time.Duration(min(float64(s.Workers)*float64(debtSpan), float64(1<<62)))),
 	}
 }

@@ -3,12 +3,13 @@ package server
 import (
 	"time"
 
+	"knee/target/fault"
 	"knee/target/protection"
 )
 
 // dispatch gives free workers something to do: debt first, then requests.
 func (c *Core) dispatch(now time.Duration) {
-	for c.running+c.paying < c.conditions.Workers && !c.conditions.Stalled {
+	for c.busy+c.paying < c.conditions.Workers && !c.conditions.Stalled {
 		if c.debt.owed > 0 {
 			paid := c.debt.take(c.conditions.Workers)
 			c.paying++
@@ -16,21 +17,43 @@ func (c *Core) dispatch(now time.Duration) {
 			continue
 		}
 		if c.nWaiting == 0 {
-			return
+			break
 		}
+		if c.spec.Batch.Size > 1 {
+			if !c.startBatch(now) {
+				break
+			}
+			continue
+		}
+		r := c.next(now)
+		if r == nil {
+			break
+		}
+		c.start(now, r)
+	}
+	if c.crowded() {
+		c.crowd(now)
+	}
+}
+
+// next takes the request to serve next out of the queue; nil when there is none.
+// Those that are not worth starting any more are dropped on the way.
+func (c *Core) next(now time.Duration) *protection.Request {
+	for c.nWaiting > 0 {
 		var l protection.Load
 		c.load(now, &l)
 		r := c.plug.order.Pop(now, l)
 		if r == nil {
-			return
+			return nil
 		}
 		c.takeOut(r)
-		if reason := c.pick(now, r); reason != "" {
-			c.drop(now, r, reason)
-			continue
+		reason := c.pick(now, r)
+		if reason == "" {
+			return r
 		}
-		c.start(now, r)
+		c.drop(now, r, reason)
 	}
+	return nil
 }
 
 // takeOut ends r's waiting, apart from its place in the order.
@@ -63,13 +86,33 @@ func (c *Core) pick(now time.Duration, r *protection.Request) protection.Reason 
 
 // start gives r to a free worker.
 func (c *Core) start(now time.Duration, r *protection.Request) {
+	c.busy++
+	work, holder := c.take(now, r)
+	if holder != nil {
+		c.stuck = append(c.stuck, stuck{by: holder, r: r, work: work})
+		return
+	}
+	c.proceed(now, r, work)
+}
+
+// take has a worker take r, and returns how much work r is. A fault that keeps
+// the worker from doing it is returned as well.
+func (c *Core) take(now time.Duration, r *protection.Request) (work time.Duration, holder fault.Fault) {
 	r.Started = now
-	r.Links.State = running
+	r.Links.State, r.Links.Fails = running, ""
 	c.running++
-	work := max(r.Work, 0)
+	work = max(r.Work, 0)
 	if r.Degraded {
 		work = c.spec.degraded(work)
 	}
+	if len(c.treaters) == 0 {
+		return work, nil
+	}
+	return c.treat(now, r, work)
+}
+
+// proceed begins the work of r, which a worker has taken.
+func (c *Core) proceed(now time.Duration, r *protection.Request, work time.Duration) {
 	if !c.spec.External {
 		c.work(now, work, r)
 		return
@@ -93,6 +136,7 @@ func (c *Core) Finish(now time.Duration, r *protection.Request, o protection.Out
 		return
 	}
 	c.external.remove(r)
+	c.busy--
 	c.serve(c.now, r, o)
 	c.dispatch(c.now)
 }
@@ -103,9 +147,17 @@ func (c *Core) serve(now time.Duration, r *protection.Request, o protection.Outc
 	took := now - r.Started
 	c.throughput.add(r.Cost, took)
 	c.costRate = c.throughput.rate(c.conditions.Workers)
-	c.leave(now, r, protection.End{Outcome: o, Waited: r.Started - r.Arrived, Served: took})
+	fails := r.Links.Fails
+	if fails != "" {
+		o = protection.Failed
+	}
+	c.leave(now, r, protection.End{Outcome: o, Reason: fails, Waited: r.Started - r.Arrived, Served: took})
 	if o != protection.Served {
 		c.failed++
+		if fails != "" {
+			c.failedBy.add(fails)
+			c.tell(Fail, now, r, fails)
+		}
 		return
 	}
 	c.served++

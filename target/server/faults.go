@@ -16,6 +16,9 @@ import (
 func (c *Core) Inject(now time.Duration, f fault.Fault) {
 	c.advance(now, false)
 	c.faults = append(c.faults, f)
+	if t, ok := f.(fault.Treater); ok {
+		c.treaters = append(c.treaters, t)
+	}
 	c.bend()
 	c.dispatch(c.now)
 }
@@ -26,6 +29,12 @@ func (c *Core) Lift(now time.Duration, f fault.Fault) {
 	if i := slices.Index(c.faults, f); i >= 0 {
 		c.faults = slices.Delete(c.faults, i, i+1)
 	}
+	if t, ok := f.(fault.Treater); ok {
+		if i := slices.Index(c.treaters, t); i >= 0 {
+			c.treaters = slices.Delete(c.treaters, i, i+1)
+		}
+		c.release(c.now, f)
+	}
 	c.bend()
 	c.dispatch(c.now)
 }
@@ -33,7 +42,7 @@ func (c *Core) Lift(now time.Duration, f fault.Fault) {
 // bend finds the conditions of now: those of a healthy server, bent by each
 // fault in the order of injection.
 func (c *Core) bend() {
-	cond := fault.Conditions{WorkFactor: 1, Workers: c.spec.Workers}
+	cond := fault.Conditions{WorkFactor: 1, Workers: c.spec.Workers, RejectCost: c.spec.RejectCost}
 	c.faultNext = protection.Never
 	for _, f := range c.faults {
 		next := f.Bend(c.now, &cond)
@@ -43,8 +52,62 @@ func (c *Core) bend() {
 	if !(cond.WorkFactor > 0) || math.IsInf(cond.WorkFactor, 1) {
 		cond.WorkFactor = 1
 	}
+	cond.RejectCost = min(max(cond.RejectCost, 0), 1)
+	cond.Stalled = cond.Stalled || cond.Paused || cond.Down
+	was := c.conditions
 	c.conditions = cond
-	c.pace.set(c.now, cond)
-	c.foresee()
+	if c.crowded() {
+		c.crowd(c.now)
+	} else {
+		c.pace.set(c.now, cond)
+		c.foresee()
+	}
 	c.costRate = c.throughput.rate(cond.Workers)
+	if cond.RejectCost != was.RejectCost {
+		c.debt.each = newDebt(c.spec, cond.RejectCost).each
+	}
+	if cond.Crashes > was.Crashes {
+		c.crash()
+	}
+	if was.Paused && !cond.Paused {
+		c.letIn()
+	}
+}
+
+// crash loses everything inside, and what the protections have learned. That
+// plug-ins can be built is known since New.
+func (c *Core) crash() {
+	c.empty(c.lose)
+	if plug, err := build(c.spec); err == nil {
+		c.begin(plug)
+	}
+}
+
+// lose ends r, which is in no list any more, because of a crash.
+func (c *Core) lose(r *protection.Request) {
+	c.leave(c.now, r, protection.End{Outcome: protection.Dropped, Reason: ReasonCrash, Waited: c.now - r.Arrived})
+	c.sever(r, ReasonCrash)
+}
+
+// sever lets r's caller find that nobody is there.
+func (c *Core) sever(r *protection.Request, why protection.Reason) {
+	c.failed++
+	c.failedBy.add(why)
+	c.tell(Sever, c.now, r, why)
+}
+
+// Paused reports whether arrivals have to wait outside. Admit must not be called
+// then; Arrive keeps them itself.
+func (c *Core) Paused() bool { return c.conditions.Paused }
+
+// letIn takes in what came during a pause, in the order in which it came.
+func (c *Core) letIn() {
+	came := c.outside
+	c.outside = nil
+	for _, r := range came {
+		if c.admit(c.now, r) == "" {
+			c.enqueue(c.now, r)
+		}
+		c.dispatch(c.now)
+	}
 }

@@ -60,6 +60,9 @@ func (s Spec) check() error {
 	if !(s.Degraded >= 0 && s.Degraded <= 1) {
 		errs = append(errs, fmt.Errorf("degraded is %v: want a share above 0, up to 1", s.Degraded))
 	}
+	if err := s.Batch.check(s.External); err != nil {
+		errs = append(errs, err)
+	}
 	if s.Order == nil {
 		errs = append(errs, errors.New("order is not set"))
 	}
@@ -86,6 +89,8 @@ const (
 	Start  EffectKind = iota // begin R's work outside the core (Spec.External)
 	Refuse                   // tell R's caller no: it was refused at arrival or dropped from the queue
 	Reply                    // tell R's caller that it was served
+	Fail                     // tell R's caller that its work failed; Answer.Reason says why
+	Sever                    // let R's caller find that nobody is there any more; Answer.Reason says why
 )
 
 // An Effect is one thing that the shell has to carry out, in the order given.
@@ -97,8 +102,12 @@ type Effect struct {
 	Answer protection.Answer
 }
 
-// ReasonReset is why a request was refused that was inside when the server was reset.
-const ReasonReset protection.Reason = "reset"
+// Reasons of the core itself.
+const (
+	ReasonReset protection.Reason = "reset" // refused: it was inside when the server was reset
+	ReasonCrash protection.Reason = "crash" // failed: it was inside when the server crashed
+	ReasonDown  protection.Reason = "down"  // failed: it came while there was no server
+)
 
 // Counts are totals since New; Reset keeps them. Every request that arrived is
 // in exactly one of Served, Failed, Refused, Dropped, Resets, or still inside.
@@ -106,7 +115,8 @@ type Counts struct {
 	Arrived  uint64
 	Served   uint64
 	Degraded uint64            // among Served
-	Failed   uint64            // work that a shell finished as protection.Failed
+	Failed   uint64            // work that failed, and what a crash lost or nobody took
+	FailedBy map[string]uint64 // the same by reason; what a shell finished as protection.Failed is in no reason
 	Refused  map[string]uint64 // by reason, at arrival
 	Dropped  map[string]uint64 // by reason, from the queue, and what the shell released
 	Resets   uint64            // requests inside the server when it was reset
