@@ -138,10 +138,12 @@ func (p *Profile) newBehaviour(i int) (client.Behaviour, error) {
 
 // stream returns the random stream of one consumer. It depends on the seed and
 // the name alone, so that a further consumer shifts no other.
-func (p *Profile) stream(name string) *rand.Rand {
+func (p *Profile) stream(name string) *rand.Rand { return stream(p.Seed, name) }
+
+func stream(seed uint64, name string) *rand.Rand {
 	h := fnv.New64a()
 	h.Write([]byte(name))
-	return rand.New(rand.NewPCG(p.Seed, h.Sum64()))
+	return rand.New(rand.NewPCG(seed, h.Sum64()))
 }
 
 // classes returns the classes, or the one that stands in for them.

@@ -312,14 +312,17 @@ faults:
 	}
 	var draws []uint64
 	for i := range p.Faults {
-		f, err := p.newFault(i)
+		if layer, numbers := p.Hits(i); layer != 0 || !slices.Equal(numbers, []int{0}) {
+			t.Errorf("fault %d hits servers %v of layer %d, want the only one", i, numbers, layer)
+		}
+		f, err := p.NewFault(i, 0, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
 		s := f.(injury).setup
 		draws = append(draws, s.Rand.Uint64())
 		s.Rand = nil
-		if diff := cmp.Diff(fault.Setup{Workers: 10, Service: 10 * ms, Classes: []string{"a", "b"}}, s); diff != "" {
+		if diff := cmp.Diff(fault.Setup{Workers: 10, Service: 10 * ms, Classes: []string{"a", "b"}, Ramp: time.Duration(p.Faults[i].Ramp)}, s); diff != "" {
 			t.Errorf("setup (-want +got):\n%s", diff)
 		}
 	}
@@ -332,6 +335,49 @@ faults:
 	if p := mustLoad(t, small+"faults: [{kind: test_injury}]\n", Overrides{URL: true}); len(p.Faults) != 1 {
 		t.Error("the faults are lost where another server is driven: nobody could refuse them")
 	}
+}
+
+// TestInjectionsIntoATopology: a fault hits one server, or all that the first
+// layer has, each with a random stream of its own.
+func TestInjectionsIntoATopology(t *testing.T) {
+	p := mustLoad(t, small+`topology: {servers: 3, layers: [{name: db, servers: 2, workers: 4, service: {mean: 5ms}}]}
+faults:
+  - {kind: test_injury}
+  - {kind: test_injury, server: 2}
+  - {kind: test_injury, server: db/1, seed: 7}
+`, Overrides{})
+	draws := map[uint64]bool{}
+	for i, want := range []struct {
+		layer   int
+		numbers []int
+		workers int
+	}{{0, []int{0, 1, 2}, 10}, {0, []int{2}, 10}, {1, []int{1}, 4}} {
+		layer, numbers := p.Hits(i)
+		if layer != want.layer || !slices.Equal(numbers, want.numbers) {
+			t.Errorf("fault %d hits servers %v of layer %d, want %v of %d", i, numbers, layer, want.numbers, want.layer)
+		}
+		for _, n := range numbers {
+			f, err := p.NewFault(i, layer, n)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := f.(injury).setup
+			if s.Workers != want.workers {
+				t.Errorf("fault %d is told of %d workers, want %d", i, s.Workers, want.workers)
+			}
+			draws[s.Rand.Uint64()] = true
+		}
+	}
+	if len(draws) != 5 {
+		t.Errorf("5 servers have %d random streams", len(draws))
+	}
+	_, err := load(small+"topology: {servers: 0}\nfaults: [{kind: test_injury}]\n", Overrides{})
+	wantFaults(t, err, `p.yaml:5:21: topology.servers is 0: …`)
+	_, err = load(small+"topology: {servers: 3}\nfaults: [{kind: test_injury, server: 3}, {kind: test_injury, server: db/0}]\n", Overrides{})
+	wantFaults(t, err,
+		`p.yaml:6:38: faults.0.server is 3: want a server of the topology, numbered from 0, such as front/0`,
+		`p.yaml:6:70: faults.1.server is db/0: want a server of the topology, …`,
+	)
 }
 
 // TestReservedKnobs: no fault has a knob with the name of a field of Injection.

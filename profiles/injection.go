@@ -2,7 +2,6 @@ package profiles
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"regexp"
 	"slices"
 	"time"
@@ -10,24 +9,45 @@ import (
 	"knee/target/fault"
 )
 
-// newFault builds fault i.
-func (p *Profile) newFault(i int) (fault.Fault, error) {
+// NewFault builds fault i of Faults for one server: that of the number in the
+// layer of the topology, both from 0; without a topology there is 0, 0 alone.
+// Its random stream depends on all three, and on its seed or the profile's.
+func (p *Profile) NewFault(i, layer, number int) (fault.Fault, error) {
 	own := &p.Faults[i]
 	info, err := fault.Registry.Lookup(own.Kind)
 	if err != nil {
 		return nil, err
 	}
+	setup := fault.Setup{Workers: p.Target.Workers, Service: p.service(), Classes: p.classNames(), Ramp: time.Duration(own.Ramp)}
 	name := index("faults", i)
-	stream := p.stream(name)
-	if own.Seed != 0 {
-		stream = rand.New(rand.NewPCG(own.Seed, 0))
+	if layer > 0 {
+		tier := &p.Topology.Layers[layer-1]
+		setup.Workers, setup.Service = tier.Workers, tier.Service.Mean
+		name += "@" + tier.Name
 	}
-	return info.New(fault.Setup{
-		Workers: p.Target.Workers,
-		Service: p.service(),
-		Classes: p.classNames(),
-		Rand:    stream,
-	}, own.Knobs)
+	seed := p.Seed
+	if own.Seed != 0 {
+		seed, name = own.Seed, "fault"
+	}
+	setup.Rand = stream(seed, numbered(name, number))
+	return info.New(setup, own.Knobs)
+}
+
+// Hits returns the servers that fault i of Faults is put into: their layer, and
+// their numbers in it. A fault that names none is put into all that the first
+// layer has at the start.
+func (p *Profile) Hits(i int) (layer int, numbers []int) {
+	if p.Topology == nil {
+		return 0, []int{0}
+	}
+	if name := p.Faults[i].Server; name != "" {
+		layer, number, _ := p.Topology.Place(name) // validated
+		return layer, []int{number}
+	}
+	for n := range p.Topology.Servers {
+		numbers = append(numbers, n)
+	}
+	return 0, numbers
 }
 
 var serverRE = regexp.MustCompile(`^([A-Za-z0-9_][A-Za-z0-9_.-]*/)?\d{1,4}$`)
@@ -45,7 +65,8 @@ func (d *decoder) validateFaults(p *Profile) {
 		if f.Kind == "" {
 			continue // faulted when it was decoded
 		}
-		_, err := p.newFault(i)
+		layer, _ := p.Hits(i)
+		_, err := p.NewFault(i, layer, 0)
 		d.knobFaults(path, err)
 		if d.has(path+".for") && f.For == 0 {
 			d.fieldFault(path+".for", "0s", "a duration above 0, or nothing: it lasts to the end of the run")

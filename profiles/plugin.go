@@ -45,7 +45,7 @@ type Injection struct {
 	For    Duration `yaml:"for,omitempty" doc:"how long it lasts; default: to the end of the run"`
 	Ramp   Duration `yaml:"ramp,omitempty" doc:"how long it takes to grow to its full strength, within its duration; default 0: at once"`
 	Seed   uint64   `yaml:"seed,omitempty" doc:"of its own random stream; default: follows from the profile's"`
-	Server string   `yaml:"server,omitempty" doc:"of a topology: number of the server, from 0, in the first layer, or LAYER/NUMBER; default: every server"`
+	Server string   `yaml:"server,omitempty" doc:"of a topology: number of the server, from 0, in the first layer, or LAYER/NUMBER; default: every server of the first layer"`
 }
 
 // pluggable is a plug-in of one registry. Fields of its own, beside those of

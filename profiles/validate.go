@@ -339,7 +339,7 @@ func (d *decoder) validateLoad(p *Profile, o Overrides) {
 		capacity = o.Capacity
 	}
 	if capacity == 0 && relative {
-		if !o.URL {
+		if !o.URL && p.Target == nil { // that of a target is unknown only where that is faulted
 			d.needCapacity("load.phases", l.Phases)
 			for i, c := range p.Client.Classes {
 				d.needCapacity(index("client.classes", i)+".phases", c.Phases)
