@@ -31,7 +31,6 @@ func TestCapacity(t *testing.T) {
 		{"classes by weight", "target: {service: {mean: 10ms}}\nclient: {classes: [{name: a, weight: 3}, {name: b, service: {mean: 50ms}}]}", 500, 20 * ms},
 		{"classes without weight", "target: {service: {mean: 10ms}}\nclient: {classes: [{name: a}, {name: b, weight: 0, service: {mean: 50ms}}]}", 1000, 10 * ms},
 		{"classes with phases of their own do not count", "target: {service: {mean: 10ms}}\nclient: {classes: [{name: a}, {name: b, service: {mean: 50ms}, phases: [{kind: hold, rate: 1, for: 1s}]}]}", 1000, 10 * ms},
-		{"batch of one with overhead", "target: {workers: 1, service: {mean: 5us}, batch: {size: 1, overhead: 100us}}", 1e6 / 105, 5 * time.Microsecond},
 		{"batch of 20", "target: {workers: 1, service: {mean: 5us}, batch: {size: 20, overhead: 100us}}", 100_000, 5 * time.Microsecond},
 		{"batch of 100", "target: {workers: 1, service: {mean: 5us}, batch: {size: 100, overhead: 100us}}", 166_666.67, 5 * time.Microsecond},
 		{"batch of 1000 on two workers", "target: {workers: 2, service: {mean: 5us}, batch: {size: 1000, overhead: 100us}}", 2 * 196_078.43, 5 * time.Microsecond},

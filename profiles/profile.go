@@ -53,7 +53,7 @@ type Target struct {
 // overhead and then the work of each of its requests, and all are answered at
 // its end.
 type Batch struct {
-	Size     int      `yaml:"size" doc:"requests in a batch at most, 1 to 100000; there is no default"`
+	Size     int      `yaml:"size" doc:"requests in a batch at most, 2 to 100000; there is no default"`
 	Delay    Duration `yaml:"delay" doc:"how long the oldest waits for the batch to fill; default 0: a free worker takes what is there"`
 	Overhead Duration `yaml:"overhead" doc:"work that each batch costs beside that of its requests; default 0"`
 }

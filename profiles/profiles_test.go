@@ -273,14 +273,15 @@ load: {phases: [7]}
 		{"degraded answers", "target: {degraded: 0}\n" + phases, []string{`p.yaml:1:20: target.degraded is 0: want a share above 0, up to 1`}},
 		{"degraded answers that take more", "target: {degraded: 1.1}\n" + phases, []string{`p.yaml:1:20: target.degraded is 1.1: want a share above 0, up to 1`}},
 		{"batches", "target: {batch: {size: 0, delay: 5, overheat: 1ms}}\n" + phases, []string{
-			`p.yaml:1:24: target.batch.size is 0: want a number from 1 to 100000`,
+			`p.yaml:1:24: target.batch.size is 0: want a number from 2 to 100000`,
 			`p.yaml:1:34: target.batch.delay is 5, which has no unit: …`,
 			`p.yaml:1:37: unknown key "overheat" in target.batch; did you mean "overhead"?: known are size, delay, overhead`,
 		}},
 		{"batches of burnt work", "target: {service: {cpu: true}, batch: {size: 2}}\n" + phases, []string{
 			`p.yaml:1:39: target.batch is given for work that burns a CPU: want no batch, or service without cpu: …`,
 		}},
-		{"batches without a size", "target: {batch: {delay: 5ms}}\n" + phases, []string{`p.yaml:1:17: target.batch.size is 0: want a number from 1 to 100000`}},
+		{"a batch of one", "target: {batch: {size: 1}}\n" + phases, []string{`p.yaml:1:24: target.batch.size is 1: want a number from 2 to 100000`}},
+		{"batches without a size", "target: {batch: {delay: 5ms}}\n" + phases, []string{`p.yaml:1:17: target.batch.size is 0: want a number from 2 to 100000`}},
 		{"batch of a wrong type", "target: {batch: 20}\n" + phases, []string{`p.yaml:1:17: target.batch is 20: want a mapping with keys from size, delay, overhead`}},
 		{"classes", "target: {}\n" + phases + "client:\n  classes:\n    - {name: a, bytes: -1, protected: 1, deadline: 50ms}\n    - {name: b, bytes: 1073741825, timeout: 1s, deadline: 900ms}\n    - {name: c, service: {kind: constant, mean: 0s, cv: 1}}\n    - {name: d, service: {kidn: constant}}\n    - {name: e, service: 5ms}\n", []string{
 			`p.yaml:5:24: client.classes.0.bytes is -1: want a number from 0 to 1073741824`,

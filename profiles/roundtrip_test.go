@@ -26,7 +26,7 @@ func anyProfile(t *rapid.T) string {
 	p("name: %s\ndoc: %s\nseed: %d\n", quoted("name"), quoted("doc"), rapid.Uint64().Draw(t, "seed"))
 	p("target:\n  workers: %d\n", rapid.IntRange(1, 50).Draw(t, "workers"))
 	p("  service: {%s}\n", pick("service", "mean: 1.5ms", "kind: bimodal, mean: 20ms, slow_share: 0.25", "kind: lognormal, cv: 1.5, cpu: true", "kind: pareto, alpha: 3"))
-	batch := pick("batch", "", "  batch: {size: 7}\n", "  batch: {size: 1, delay: 1.5ms, overhead: 100us}\n")
+	batch := pick("batch", "", "  batch: {size: 7}\n", "  batch: {size: 2, delay: 1.5ms, overhead: 100us}\n")
 	if strings.Contains(b.String(), "cpu: true") {
 		batch = ""
 	}
@@ -195,7 +195,7 @@ func TestSchema(t *testing.T) {
 		ok + "target: {protections: [{limit: 5}]}", ok + "target: {protections: [{kind: queue_bound, wait: 5}]}",
 		ok + "checks: [5]", ok + "target: {}\nfaults: [{kind: zebra}]", ok + "target: {}\nfaults: [{kind: test_injury, fro: 1s}]",
 		ok + "target: {}\nfaults: [{kind: test_injury, at: 1}]", ok + "target: {degraded: 0}", ok + "target: {degraded: 2}",
-		ok + "target: {batch: {delay: 1s}}", ok + "target: {batch: {size: 0}}", ok + "client: {classes: [{name: a, bytes: -1}]}",
+		ok + "target: {batch: {delay: 1s}}", ok + "target: {batch: {size: 1}}", ok + "client: {classes: [{name: a, bytes: -1}]}",
 		ok + "client: {classes: [{name: a, protected: 1}]}", ok + "target: {}\nclient: {classes: [{name: a, service: {kind: zebra}}]}",
 		ok + "client: {classes: [{name: a, phases: [{kind: hold}]}]}",
 		"load: {arrivals: replay}", "load: {arrivals: replay, replay: {of: zebra, file: x}}", "load: {arrivals: replay, replay: {counts: [a]}}",

@@ -135,7 +135,7 @@ func (Target) JSONSchemaExtend(s *jsonschema.Schema) {
 // JSONSchemaExtend adds what the loader checks after decoding.
 func (Batch) JSONSchemaExtend(s *jsonschema.Schema) {
 	s.Required = []string{"size"}
-	bounds(s, "size", 1, MaxWorkers)
+	bounds(s, "size", 2, MaxWorkers)
 }
 
 // JSONSchemaExtend adds what the loader checks after decoding.

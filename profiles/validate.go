@@ -180,8 +180,8 @@ func (d *decoder) validateTarget(p *Profile) {
 	}
 	switch b := t.Batch; {
 	case b == nil:
-	case b.Size < 1 || b.Size > MaxWorkers:
-		d.fieldFault("target.batch.size", fmt.Sprint(b.Size), fmt.Sprintf("a number from 1 to %d", MaxWorkers))
+	case b.Size < 2 || b.Size > MaxWorkers:
+		d.fieldFault("target.batch.size", fmt.Sprint(b.Size), fmt.Sprintf("a number from 2 to %d", MaxWorkers))
 	case t.Service.CPU:
 		d.fieldFault("target.batch", "given for work that burns a CPU", "no batch, or service without cpu: a batch is one piece of work")
 	}
