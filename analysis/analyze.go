@@ -31,6 +31,7 @@ type Meta struct {
 	CutOff      bool          `json:"cut_off"`      // the search ended before the range asked for did
 	Ended       string        `json:"ended"`        // why the search ended
 	SetAside    []int         `json:"set_aside"`    // trials that later ones took the place of, or that were a warm-up
+	Faults      []Fault       `json:"faults"`       // that were put into the server
 	Warnings    []string      `json:"warnings"`
 	// Differences between the client's and the server's counts; Reconciled says
 	// whether they were compared at all.
@@ -82,7 +83,7 @@ func Analyze(series *record.Series, m Meta) *Result {
 			r.Warnings = append(r.Warnings, fmt.Sprintf("step %d (%s): counts do not add up: %v", s.Info.Index, s.Info.Phase, err))
 		}
 	}
-	points := points(recorded, r.Steps)
+	points := points(recorded, r.Steps, m)
 	k := knee.Find(points, knee.Options{})
 	if m.CutOff && k.Verdict == knee.NoKnee {
 		// That there is none was not found out: higher loads were to come.
@@ -107,9 +108,10 @@ func Analyze(series *record.Series, m Meta) *Result {
 const notTested = "not_tested"
 
 // points are the measured loads: steps of constant rate that are not part of a
-// spike, or the time after it.
-func points(recorded []*record.Step, steps []Step) []knee.Point {
+// spike, and in which no fault came or went, nor the time after these.
+func points(recorded []*record.Step, steps []Step, m Meta) []knee.Point {
 	var points []knee.Point
+	faults := m.disturbances(recorded)
 	spiked := map[int]bool{} // trials in which a spike has come
 	for i, s := range recorded {
 		switch s.Info.Phase {
@@ -120,7 +122,7 @@ func points(recorded []*record.Step, steps []Step) []knee.Point {
 			continue
 		}
 		step := steps[i]
-		if s.Info.From != s.Info.To || spiked[s.Info.Trial] || step.SetAside || isCut(step) {
+		if s.Info.From != s.Info.To || spiked[s.Info.Trial] || step.SetAside || isCut(step) || disturbed(s, recorded, faults) {
 			continue
 		}
 		points = append(points, Point(step))

@@ -137,7 +137,7 @@ type Retention struct {
 	Retention float64 `json:"retention"`
 }
 
-// Recovery says how long after a spike goodput was back.
+// Recovery says how long after a spike or a fault goodput was back.
 type Recovery struct {
 	Verdict     string   `json:"verdict"` // recovered slow not_recovered inconclusive not_tested
 	ProjectionS *float64 `json:"projection_s"`
@@ -145,7 +145,8 @@ type Recovery struct {
 	LowS        *float64 `json:"low_s"`
 	HighS       *float64 `json:"high_s"`
 	Spikes      int      `json:"spikes"`
-	LostGood    *float64 `json:"lost_good"` // requests that would have been good
+	Faults      int      `json:"faults,omitempty"` // windows of faults that were recovered from, or not, beside the spikes
+	LostGood    *float64 `json:"lost_good"`        // requests that would have been good
 	Why         string   `json:"why"`
 }
 

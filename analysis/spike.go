@@ -8,10 +8,9 @@ import (
 	"knee/generator/record"
 )
 
-// recoveryOf says how long goodput took to return after the spikes of a run.
+// recoveryOf says how long goodput took to return after the spikes and faults of a run.
 func recoveryOf(recorded []*record.Step, series *record.Series, m Meta) Recovery {
 	out := Recovery{Verdict: notTested}
-	var times []float64
 	var verdicts []recovery.Result
 	for i, s := range recorded {
 		if s.Info.Phase != Spike || slices.Contains(m.SetAside, s.Info.Trial) {
@@ -22,11 +21,16 @@ func recoveryOf(recorded []*record.Step, series *record.Series, m Meta) Recovery
 			out.Why = "a spike needs the same load before and after it"
 			continue
 		}
-		r := afterSpike(before, s, after, series, m)
-		verdicts = append(verdicts, r)
-		if r.Verdict == recovery.Recovered {
-			times = append(times, r.FromEnd.Seconds())
+		verdicts = append(verdicts, afterSpike(before, s, after, series, m))
+		out.Spikes++
+	}
+	for _, r := range afterFaults(recorded, series, m) {
+		if r.Verdict == "" {
+			out.Why = r.Why
+			continue
 		}
+		verdicts = append(verdicts, r)
+		out.Faults++
 	}
 	if len(verdicts) == 0 {
 		if out.Why == "" {
@@ -34,8 +38,14 @@ func recoveryOf(recorded []*record.Step, series *record.Series, m Meta) Recovery
 		}
 		return out
 	}
-	// The verdict is that of the median spike, where one that did not recover
-	// counts as later than all that did.
+	recovered := 0
+	for _, r := range verdicts {
+		if r.Verdict == recovery.Recovered {
+			recovered++
+		}
+	}
+	// The verdict is the median one, where one that says that goodput did not
+	// recover counts as later than all that did.
 	order := []string{recovery.Recovered, recovery.Slow, recovery.NotRecovered, recovery.Inconclusive}
 	slices.SortStableFunc(verdicts, func(a, b recovery.Result) int {
 		if d := slices.Index(order, a.Verdict) - slices.Index(order, b.Verdict); d != 0 {
@@ -44,16 +54,16 @@ func recoveryOf(recorded []*record.Step, series *record.Series, m Meta) Recovery
 		return int(a.FromEnd - b.FromEnd)
 	})
 	median := verdicts[len(verdicts)/2]
-	out.Verdict, out.Why, out.Spikes = median.Verdict, median.Why, len(verdicts)
+	out.Verdict, out.Why = median.Verdict, median.Why
 	out.LostGood = some(median.Lost)
 	switch median.Verdict {
 	case recovery.Recovered:
 		out.MedianS = some(median.FromEnd.Seconds())
 		out.LowS, out.HighS = some(verdicts[0].Low.Seconds()), some(median.High.Seconds())
-		if last := verdicts[len(times)-1]; len(times) == len(verdicts) {
+		if last := verdicts[recovered-1]; recovered == len(verdicts) {
 			out.HighS = some(last.High.Seconds())
 		} else {
-			out.HighS = nil // some spikes were not recovered from
+			out.HighS = nil // some were not recovered from
 		}
 	case recovery.Slow:
 		out.ProjectionS = some(median.Projection.Seconds())

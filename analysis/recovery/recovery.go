@@ -46,6 +46,7 @@ type Options struct {
 	BaseRate    float64       // load before and after the spike, per second; 0: taken from the windows before it
 	Horizon     time.Duration // how long after the end of the spike to look; 0: to the last window
 	Every       time.Duration // length of a Window; default 200 ms
+	Trigger     string        // what Why calls what happened; default "spike"
 }
 
 // Result is a recovery time on two clocks, or why there is none.
@@ -75,6 +76,9 @@ func After(windows []Window, spikeStart, spikeEnd time.Duration, o Options) Resu
 	if o.Every <= 0 {
 		o.Every = defaultEvery
 	}
+	if o.Trigger == "" {
+		o.Trigger = "spike"
+	}
 	before, during, after := split(windows, spikeStart, spikeEnd, o)
 	r := Result{Verdict: Inconclusive, Spikes: 1}
 	if why := o.fill(before); why != "" {
@@ -85,7 +89,7 @@ func After(windows []Window, spikeStart, spikeEnd time.Duration, o Options) Resu
 	r.Resolution = time.Duration(n) * o.Every
 	judged := slide(after, n)
 	if len(judged) == 0 {
-		r.Why = "there is no window after the spike"
+		r.Why = "there is no window after the " + o.Trigger
 		return r
 	}
 	w, sustained := r.Resolution, sustained(n, o)
@@ -105,10 +109,10 @@ func After(windows []Window, spikeStart, spikeEnd time.Duration, o Options) Resu
 	switch {
 	case held:
 		r.Verdict = Recovered
-		r.Why = fmt.Sprintf("goodput was back %.3g s after the end of the spike, and stayed", r.FromEnd.Seconds())
+		r.Why = fmt.Sprintf("goodput was back %.3g s after the end of the %s, and stayed", r.FromEnd.Seconds(), o.Trigger)
 	case left >= max(2*time.Second, 3*o.Deadline, r.FromEnd/2):
 		r.Verdict = Recovered
-		r.Why = fmt.Sprintf("goodput was back %.3g s after the end of the spike, and stayed for the %.3g s that were left", r.FromEnd.Seconds(), left.Seconds())
+		r.Why = fmt.Sprintf("goodput was back %.3g s after the end of the %s, and stayed for the %.3g s that were left", r.FromEnd.Seconds(), o.Trigger, left.Seconds())
 	default:
 		r.Why = fmt.Sprintf("the run ended %.3g s after goodput was back, too soon to say that it stayed", left.Seconds())
 	}

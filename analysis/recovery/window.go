@@ -59,11 +59,11 @@ func (o *Options) fill(before []Window) string {
 	}
 	switch {
 	case !(o.BaseRate > 0):
-		return "there is no load before the spike"
+		return "there is no load before the " + o.Trigger
 	case o.Baseline < badShare:
-		return "the server was not healthy before the spike"
+		return "the server was not healthy before the " + o.Trigger
 	case sent >= 50 && seen < badShare*o.Baseline:
-		return "the server was less healthy just before the spike than its baseline"
+		return "the server was less healthy just before the " + o.Trigger + " than its baseline"
 	}
 	return ""
 }

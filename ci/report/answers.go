@@ -165,14 +165,36 @@ func recoverySentence(v analysis.Recovery) string {
 	case "", "not_tested":
 		return because("not tested", v.Why)
 	case "recovered":
-		return fmt.Sprintf("median %s s after the spike, interval %s s, %s%s",
-			maybe(v.MedianS, decimals(1)), interval(v.LowS, v.HighS, decimals(1)), plural(v.Spikes, "spike"), lost)
+		return fmt.Sprintf("median %s s after the %s, interval %s s, %s%s",
+			maybe(v.MedianS, decimals(1)), triggerOf(v), interval(v.LowS, v.HighS, decimals(1)), triggers(v), lost)
 	}
-	s := because(spell(v.Verdict)+", "+plural(v.Spikes, "spike"), v.Why)
+	s := because(spell(v.Verdict)+", "+triggers(v), v.Why)
 	if known(v.ProjectionS) {
 		s += ", projected after " + fixed(*v.ProjectionS, 1) + " s"
 	}
 	return s + lost
+}
+
+// triggerOf names what goodput had to recover from.
+func triggerOf(v analysis.Recovery) string {
+	switch {
+	case v.Faults == 0:
+		return "spike"
+	case v.Spikes == 0:
+		return "fault"
+	}
+	return "spike or fault"
+}
+
+// triggers counts them.
+func triggers(v analysis.Recovery) string {
+	switch {
+	case v.Faults == 0:
+		return plural(v.Spikes, "spike")
+	case v.Spikes == 0:
+		return plural(v.Faults, "fault")
+	}
+	return plural(v.Spikes, "spike") + " and " + plural(v.Faults, "fault")
 }
 
 func metastabilitySentence(m analysis.Metastability) string {

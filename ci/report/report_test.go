@@ -179,3 +179,19 @@ func TestWriteErrorIsReturned(t *testing.T) {
 		t.Errorf("JSON = %v, want the error of the writer", err)
 	}
 }
+
+func TestRecoveryNamesWhatItWasFrom(t *testing.T) {
+	for _, tt := range []struct {
+		spikes, faults int
+		want           string
+	}{
+		{2, 0, "median - s after the spike, interval - to - s, 2 spikes"},
+		{0, 1, "median - s after the fault, interval - to - s, 1 fault"},
+		{1, 2, "median - s after the spike or fault, interval - to - s, 1 spike and 2 faults"},
+	} {
+		r := analysis.Recovery{Verdict: "recovered", Spikes: tt.spikes, Faults: tt.faults}
+		if got := recoverySentence(r); got != tt.want {
+			t.Errorf("%d spikes and %d faults: %q, want %q", tt.spikes, tt.faults, got, tt.want)
+		}
+	}
+}
