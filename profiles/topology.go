@@ -10,6 +10,7 @@ import (
 
 	"github.com/invopop/jsonschema"
 
+	"knee/generator/client"
 	"knee/target/fleet"
 	"knee/target/order"
 	"knee/target/server"
@@ -112,12 +113,13 @@ type Pools struct {
 
 // A Call says how servers call the next layer.
 type Call struct {
-	fleet.Hop `yaml:",inline"`
-	Propagate Propagate `yaml:"propagate" doc:"what goes along with a request"`
+	fleet.Hop  `yaml:",inline"`
+	Behaviours []Behaviour `yaml:"behaviours,omitempty" doc:"what a server does with its attempts, in order; default: one attempt"`
+	Propagate  Propagate   `yaml:"propagate" doc:"what goes along with a request"`
 }
 
 func (c *Call) setDefaults() {
-	*c = Call{Hop: fleet.Hop{MaxAttempts: 1}}
+	*c = Call{}
 	c.Propagate.setDefaults()
 }
 
@@ -226,9 +228,32 @@ func (p *Profile) layer(name, path string, g *Group) fleet.Layer {
 	}
 	if g.Call != nil {
 		l.Hop = g.Call.Hop
+		if len(g.Call.Behaviours) > 0 {
+			l.Hop.Behaviours = func(number int) ([]client.Behaviour, error) {
+				return p.callBehaviours(g.Call, path+".call", number)
+			}
+		}
 		l.Hop.DropDeadline, l.Hop.DropCriticality = !g.Call.Propagate.Deadline, !g.Call.Propagate.Criticality
 	}
 	return l
+}
+
+// callBehaviours builds what the server of a number does with its attempts. It
+// is the only one that calls for it.
+func (p *Profile) callBehaviours(c *Call, path string, number int) ([]client.Behaviour, error) {
+	var all []client.Behaviour
+	for i, b := range c.Behaviours {
+		info, err := client.Registry.Lookup(b.Kind)
+		if err != nil {
+			return nil, err
+		}
+		built, err := info.New(client.Setup{Clients: 1, Rand: p.stream(numbered(index(path+".behaviours", i), number))}, b.Knobs)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, built)
+	}
+	return all, nil
 }
 
 // numbered returns the name of the random stream of one server's plug-in.
@@ -324,6 +349,18 @@ func (d *decoder) validateTier(p *Profile, path string, l *Tier, taken []string)
 	}
 }
 
+func (d *decoder) validateCall(path string, c *Call) {
+	d.knobFaults(path, c.Check())
+	for i, b := range c.Behaviours {
+		info, err := client.Registry.Lookup(b.Kind)
+		if err != nil {
+			continue // faulted when it was decoded
+		}
+		_, err = info.New(client.Setup{Clients: 1, Rand: rand.New(rand.NewPCG(0, 0))}, b.Knobs)
+		d.knobFaults(index(path+".behaviours", i), err)
+	}
+}
+
 // validateGroup checks servers of one kind, which call others or do not.
 func (d *decoder) validateGroup(path string, g *Group, calls bool) {
 	if g.Servers < 1 || g.Servers > fleet.MaxServers {
@@ -346,7 +383,7 @@ func (d *decoder) validateGroup(path string, g *Group, calls bool) {
 		d.knobFaults(path+".autoscaler", g.Autoscaler.Check(g.Servers))
 	}
 	if g.Call != nil {
-		d.knobFaults(path+".call", g.Call.Check())
+		d.validateCall(path+".call", g.Call)
 		if !calls {
 			d.faultAt(path+".call", path+".call: there is no layer to call", "want a further one in topology.layers, or no call")
 		}

@@ -3,6 +3,7 @@ package profiles
 import (
 	"bytes"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -21,7 +22,7 @@ topology:
   ejection: {max: 0.3}
   autoscaler: {signal: demand, min: 2, max: 8}
   pools: {instances: 100, connections: 50}
-  call: {max_attempts: 3, timeout: 50ms, backoff: 1ms, say_no_retry: true, propagate: {criticality: false}}
+  call: {timeout: 50ms, say_no_retry: true, behaviours: [{kind: test_patient}], propagate: {criticality: false}}
   layers:
     - {name: middle, servers: 2, workers: 5, service: {kind: constant, mean: 2ms}, balancer: {kind: two_choices}, call: {async: true, propagate: {deadline: false}}}
     - {name: back, workers: 20, order: {kind: lifo}, protections: [{kind: limit, limit: 9}], reject_cost: 0.1}
@@ -61,10 +62,10 @@ func TestTopology(t *testing.T) {
 	if front.Name != "front" || len(spec.Layers) != 3 || spec.Layers[2].Name != "back" {
 		t.Errorf("layers %+v", spec.Layers)
 	}
-	if h := front.Hop; h.MaxAttempts != 3 || h.DropDeadline || !h.DropCriticality || !h.SayNoRetry || h.Async {
+	if h := front.Hop; h.Timeout != 50*time.Millisecond || h.Behaviours == nil || h.DropDeadline || !h.DropCriticality || !h.SayNoRetry || h.Async {
 		t.Errorf("the front calls with %+v", h)
 	}
-	if h := middle.Hop; h.MaxAttempts != 1 || !h.DropDeadline || h.DropCriticality || !h.Async {
+	if h := middle.Hop; h.Behaviours != nil || !h.DropDeadline || h.DropCriticality || !h.Async {
 		t.Errorf("the middle calls with %+v", h)
 	}
 	if front.Scaler.Max != 8 || front.Health.Timeout != fleet.DefaultHealth().Timeout || !front.Health.Protected || front.Ejection.After != 5 || front.Crash.AtQueue != 1000 || spec.Pools.Connections != 50 {
@@ -121,7 +122,7 @@ topology:
   ejection: {after: 0, for: 0s, max: -1}
   autoscaler: {signal: gut, target: 0, min: 5, max: 3, interval: 0s}
   pools: {instances: 0, connections: 0}
-  call: {max_attempts: 0}
+  call: {timeout: 25h}
   layers: [{name: back, workers: 0, service: {mean: 0s}, reject_cost: 2, degraded: 0, protections: [{kind: limit}]}]
 ` + oneHold, []string{
 			`p.yaml:3:12: topology.servers is 1001: want a number from 1 to 1000`,
@@ -140,7 +141,7 @@ topology:
 			`p.yaml:8:66: topology.autoscaler.interval is 0s: want …`,
 			`p.yaml:9:22: topology.pools.instances is 0: want …`,
 			`p.yaml:9:38: topology.pools.connections is 0: want …`,
-			`p.yaml:10:24: topology.call.max_attempts is 0: want a number from 1 to 100`,
+			`p.yaml:10:19: topology.call.timeout is 25h0m0s: want …`,
 			`p.yaml:11:34: topology.layers.0.workers is 0: want …`,
 			`p.yaml:11:53: topology.layers.0.service.mean is 0s: want …`,
 			`p.yaml:11:71: topology.layers.0.reject_cost is 2: want …`,
@@ -153,7 +154,7 @@ topology:
   layers:
     - {servers: 2}
     - {name: front}
-    - {name: a b, call: {max_attempts: 2}}
+    - {name: a b, call: {async: true}}
 ` + oneHold, []string{
 			`p.yaml:5:7: topology.layers.0 has no name: want a name for each layer`,
 			`p.yaml:6:14: topology.layers.1.name is "front": want a name that no other layer has; taken are front…`,

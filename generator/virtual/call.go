@@ -14,17 +14,37 @@ type call struct {
 	next    *call // free after this one
 }
 
-// outcome fills a with what the caller learns from e.
-func (c *call) outcome(e *server.Effect, a *client.Answer) {
+// What the live shell calls failures that the server has on purpose: an answer
+// with status 500, and a connection that is closed instead of an answer.
+const (
+	kindError   = "status_500"
+	kindSevered = "eof"
+)
+
+// outcome fills a with what the caller learns from e. Why a single server failed
+// does not show; the reason of a Target is the kind that it is to be known by.
+func (c *call) outcome(e *server.Effect, single bool, a *client.Answer) {
 	if c.failure.Where == Answering {
 		*a = c.failure.Answer
 		return
 	}
-	a.Result = client.OK
-	if e.Kind == server.Refuse {
+	switch e.Kind {
+	case server.Refuse:
 		a.Result = client.Rejected
+	case server.Fail, server.Sever:
+		a.Result = client.Failed
+	default:
+		a.Result = client.OK
 	}
 	a.Reason = string(e.Answer.Reason)
+	if single {
+		switch e.Kind {
+		case server.Fail:
+			a.Reason = kindError
+		case server.Sever:
+			a.Reason = kindSevered
+		}
+	}
 	a.Degraded = e.Answer.Degraded
 	a.RetryAfter = e.Answer.RetryAfter
 	a.NoRetry = e.Answer.NoRetry

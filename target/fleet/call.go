@@ -3,12 +3,13 @@ package fleet
 import (
 	"time"
 
+	"knee/generator/client"
 	"knee/target/protection"
 	"knee/target/server"
 )
 
 // A call is one attempt to have a layer do something. At most one of outer,
-// above and check is set: who waits for the answer. None is set when nobody does
+// from and check is set: who waits for the answer. None is set when nobody does
 // any more; then the server goes on with it all the same.
 type call struct {
 	request protection.Request // as the server sees it
@@ -17,15 +18,14 @@ type call struct {
 	sent    time.Duration // when its layer's balancer got it
 	counted bool          // the balancer counts it as outstanding
 
-	outer *protection.Request // a request of a caller of the fleet
-	above *call               // a request that the layer above works on
-	check *node               // a health check of this server
-	probe bool                // it is or was a health check
+	outer   *protection.Request // a request of a caller of the fleet
+	from    *caller             // a server of the layer above, for which it is attempt
+	attempt *client.Attempt
+	check   *node // a health check of this server
+	probe   bool  // it is or was a health check
 
 	state  state
-	tries  int   // attempts made at the next layer
-	below  *call // the attempt at the next layer that is open
-	timer  timer // ends the state
+	timer  timer // ends some of the states
 	answer answer
 
 	fleet  *Fleet
@@ -36,16 +36,15 @@ type call struct {
 	behind *call // next one that waits for a connection of the pool
 }
 
-// A state says what a call's timer waits for.
+// A state says where a call is.
 type state uint8
 
 const (
-	inside   state = iota // the server has it; the timer is not set
-	pooled                // it waits for a connection; the timer ends the patience
-	working               // a worker does its own work on it; the timer ends the work
-	calling               // it waits for the next layer; the timer ends the attempt
-	pausing               // it waits before the next attempt
-	refusing              // its refusal is on the way back
+	inside   state = iota // the core has it
+	pooled                // it waits for a connection; the timer ends its patience
+	working               // a worker that is to call the next layer does its own work first; the timer ends that
+	calling               // the next layer has it
+	refusing              // its refusal is on the way back; the timer ends that
 )
 
 // An answer is what a call led to.
@@ -101,10 +100,6 @@ func (c *call) due() {
 		c.pool.giveUp(c)
 	case working:
 		c.worked()
-	case calling:
-		c.timedOut()
-	case pausing:
-		c.try()
 	case refusing:
 		c.deliver(c.answer)
 	}
@@ -129,16 +124,16 @@ func (c *call) deliver(a answer) {
 	switch {
 	case c.check != nil:
 		c.check.checked(a.verdict == served)
-	case c.above != nil:
+	case c.from != nil:
 		l.counts.ended(a)
-		c.above.resume(a)
+		c.from.answered(c.attempt, a)
 	case c.outer != nil:
 		if l != nil {
 			l.counts.ended(a)
 		}
 		f.open.remove(c)
 		f.door.ended(a)
-		f.tell(a.effect(), c.outer, a.Answer)
+		f.tell(a.verdict.effect(), c.outer, a.Answer)
 		if c.pool != nil {
 			c.pool.leave()
 		}
@@ -166,13 +161,16 @@ func (c *call) settleAccount(v verdict) {
 // leave makes nobody wait for c any more.
 func (c *call) leave() {
 	c.settleAccount(failed)
-	c.outer, c.above, c.check = nil, nil, nil
+	c.outer, c.from, c.check = nil, nil, nil
 }
 
 // effect returns how a caller of the fleet is told.
-func (a *answer) effect() server.EffectKind {
-	if a.verdict == served {
-		return server.Reply
+func (v verdict) effect() server.EffectKind {
+	switch v {
+	case refused:
+		return server.Refuse
+	case failed:
+		return server.Fail
 	}
-	return server.Refuse
+	return server.Reply
 }

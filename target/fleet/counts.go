@@ -44,7 +44,7 @@ type ServerReport struct {
 	Served       uint64 `json:"served"`
 	Rejected     uint64 `json:"rejected"` // refused at arrival or dropped from the queue
 	Failed       uint64 `json:"failed"`
-	Lost         uint64 `json:"lost"` // inside when it crashed
+	Lost         uint64 `json:"lost"` // inside when it crashed; of those that it had handed on to the next layer, some are among Served
 	Peak         int    `json:"peak"` // most requests that waited at once
 	Crashes      uint64 `json:"crashes"`
 	Ejections    uint64 `json:"ejections"`
@@ -84,8 +84,9 @@ func (l *layer) report() LayerReport {
 
 func (n *node) report() ServerReport {
 	own := n.core.Counts()
+	crashed := own.FailedBy[string(server.ReasonCrash)]
 	r := ServerReport{
-		Requests: own.Arrived, Served: own.Served, Failed: own.Failed, Lost: n.counts.lost, Peak: own.Peak,
+		Requests: own.Arrived, Served: own.Served, Failed: own.Failed - crashed, Lost: crashed + n.counts.lost, Peak: own.Peak,
 		Crashes: n.counts.crashes, Ejections: n.counts.ejections, Checks: n.counts.checks, FailedChecks: n.counts.failedChecks,
 		InService: n.open() && !n.sick,
 	}
@@ -119,7 +120,8 @@ func (c *layerCounts) ended(a answer) {
 
 // nodeCounts are the counts of a server that its core does not keep.
 type nodeCounts struct {
-	lost, crashes, ejections, checks, failedChecks uint64
+	lost                                     uint64 // what was handed on
+	crashes, ejections, checks, failedChecks uint64
 }
 
 // poolCounts are the counts of the pools; see PoolReport.

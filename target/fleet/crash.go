@@ -4,7 +4,10 @@ import (
 	"errors"
 	"time"
 
+	"knee/target/fault"
 	"knee/target/plugin"
+	"knee/target/protection"
+	"knee/target/server"
 )
 
 // A Crash says when servers break down by themselves. What is inside is lost,
@@ -27,38 +30,70 @@ func (c *Crash) Check() error {
 	return errors.Join(errs...)
 }
 
-// checkLoad finds out whether more waits than n can stand.
+// breakdown is the fault of a server that broke down by itself.
+type breakdown struct{ until time.Duration }
+
+func (b *breakdown) Bend(now time.Duration, c *fault.Conditions) time.Duration {
+	c.Crashes++
+	if now >= b.until {
+		return protection.Never
+	}
+	c.Down = true
+	return b.until
+}
+
+// checkLoad finds out whether more waits than n can stand. The crash comes when
+// all else that happens at this instant has happened: nothing may come between
+// the core's forgetting and the ends of the calls.
 func (n *node) checkLoad() {
-	if most := n.layer.Crash.AtQueue; most > 0 && !n.down && n.core.Gauges(n.fleet.now).Waiting > most {
-		n.down = true
+	if most := n.layer.Crash.AtQueue; most > 0 && n.broken == nil && n.core.Gauges(n.fleet.now).Waiting > most {
+		n.broken = &breakdown{until: protection.Never}
+		if n.layer.Crash.Restart > 0 {
+			n.broken.until = n.fleet.now + n.layer.Crash.Restart
+		}
 		n.fleet.falling = append(n.fleet.falling, n)
 	}
 }
 
-// crash ends everything inside n, which is down from now on. Nothing else may
-// happen between the core's forgetting and the ends of the calls.
+// crash breaks n down.
 func (n *node) crash() {
-	f := n.fleet
-	n.counts.crashes++
-	f.notice(n, Crashed)
-	n.layer.refresh()
-	n.reset()
+	n.core.Inject(n.fleet.now, n.broken)
 	n.carryOut()
-	for c := n.handed.first; c != nil; c = n.handed.first {
-		n.handed.remove(c)
-		c.abandon()
-		n.counts.lost++
-		c.answered(failure(KindCrash))
-	}
-	if n.layer.Crash.Restart > 0 {
-		f.timers.set(&n.returns, f.now+n.layer.Crash.Restart)
-	}
 }
 
-// restart ends a crash.
-func (n *node) restart() {
-	n.down = false
-	n.reset()
-	n.fleet.notice(n, Restarted)
+// watch finds out whether n has gone down, by itself or by a fault, or has come
+// back.
+func (n *node) watch() {
+	down := n.core.Down()
+	if down == n.down {
+		return
+	}
+	n.down = down
+	if down {
+		n.counts.crashes++
+		n.fleet.notice(n, Crashed)
+		n.lose()
+	} else {
+		if n.broken != nil {
+			n.core.Lift(n.fleet.now, n.broken)
+			n.broken = nil
+		}
+		n.fleet.notice(n, Restarted)
+	}
 	n.layer.refresh()
+}
+
+// lose ends what n has handed on to the next layer, and forgets what it has
+// learned of that.
+func (n *node) lose() {
+	n.failures, n.holding = 0, 0
+	if n.caller != nil {
+		n.caller.abandon()
+		n.employ()
+	}
+	for c := n.handed.first; c != nil; c = n.handed.first {
+		n.handed.remove(c)
+		n.counts.lost++
+		c.answered(failure(server.ReasonCrash))
+	}
 }

@@ -128,9 +128,7 @@ func (l *Layer) check(first bool) error {
 	if l.Scaler != (Scaler{}) {
 		errs = append(errs, within("autoscaler", l.Scaler.Check(l.Servers)))
 	}
-	if l.Hop.MaxAttempts != 0 {
-		errs = append(errs, within("call", l.Hop.Check()))
-	}
+	errs = append(errs, within("call", l.Hop.Check()))
 	return errors.Join(errs...)
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
+	"knee/generator/client"
 	"knee/target/fleet"
 	"knee/target/order"
 	"knee/target/protection"
@@ -242,3 +243,25 @@ func limit(n int) server.Link {
 		return ""
 	}).link()
 }
+
+// again is a behaviour that tries again, at once or after a pause, up to a
+// number of attempts.
+type again struct {
+	attempts int
+	pause    time.Duration
+	ignore   bool // tries again even when it is told not to
+}
+
+func (again) Before(now time.Duration, _ *client.Attempt) (time.Duration, string) { return now, "" }
+
+func (b again) After(now time.Duration, a *client.Attempt, e client.Answer) time.Duration {
+	if a.Number >= b.attempts || e.Result == client.OK || e.Result == client.Cancelled || e.NoRetry && !b.ignore {
+		return protection.Never
+	}
+	return now + b.pause
+}
+
+// tries returns the behaviours of servers that make up to n attempts.
+func tries(n int) func(int) ([]client.Behaviour, error) { return again{attempts: n}.only }
+
+func (b again) only(int) ([]client.Behaviour, error) { return []client.Behaviour{b}, nil }

@@ -35,7 +35,7 @@ func (f *Fleet) newLayer(i int) (*layer, error) {
 			return nil, fmt.Errorf("server %d: %w", k, err)
 		}
 		n := &node{fleet: f, layer: l, id: len(f.nodes), index: k, core: core}
-		n.returns.do, n.booted.do, n.readmits.do = n.restart, n.start, n.readmit
+		n.booted.do, n.readmits.do = n.start, n.readmit
 		n.health.tick.do, n.health.patience.do = n.probe, n.probeTimedOut
 		l.nodes = append(l.nodes, n)
 		l.service = append(l.service, spec)
@@ -55,7 +55,9 @@ func (l *layer) begin() error {
 	l.balancer = b
 	l.rand = l.fleet.spec.Rand(l.Name + ".work")
 	for _, n := range l.nodes {
-		n.begin()
+		if err := n.begin(); err != nil {
+			return err
+		}
 	}
 	l.scaler.begin(l)
 	l.refresh()

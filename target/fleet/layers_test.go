@@ -37,13 +37,13 @@ func TestAttemptsMultiplyByLayer(t *testing.T) {
 		hop      fleet.Hop
 		attempts []uint64 // at each layer, for each request
 	}{
-		{"one attempt", fleet.Hop{MaxAttempts: 1}, []uint64{1, 1, 1, 1}},
-		{"three attempts", fleet.Hop{MaxAttempts: 3}, []uint64{1, 3, 9, 27}},
-		{"four attempts", fleet.Hop{MaxAttempts: 4}, []uint64{1, 4, 16, 64}},
-		{"four attempts, workers do not wait", fleet.Hop{MaxAttempts: 4, Async: true}, []uint64{1, 4, 16, 64}},
-		{"three attempts and a pause", fleet.Hop{MaxAttempts: 3, Backoff: 5 * ms}, []uint64{1, 3, 9, 27}},
-		{"whoever gives up says not to try again", fleet.Hop{MaxAttempts: 3, SayNoRetry: true}, []uint64{1, 1, 1, 3}},
-		{"it is said and not heeded", fleet.Hop{MaxAttempts: 3, SayNoRetry: true, Ignore: true}, []uint64{1, 3, 9, 27}},
+		{"one attempt", fleet.Hop{}, []uint64{1, 1, 1, 1}},
+		{"three attempts", fleet.Hop{Behaviours: tries(3)}, []uint64{1, 3, 9, 27}},
+		{"four attempts", fleet.Hop{Behaviours: tries(4)}, []uint64{1, 4, 16, 64}},
+		{"four attempts, workers do not wait", fleet.Hop{Behaviours: tries(4), Async: true}, []uint64{1, 4, 16, 64}},
+		{"three attempts and a pause", fleet.Hop{Behaviours: again{attempts: 3, pause: 5 * ms}.only}, []uint64{1, 3, 9, 27}},
+		{"whoever gives up says not to try again", fleet.Hop{Behaviours: tries(3), SayNoRetry: true}, []uint64{1, 1, 1, 3}},
+		{"it is said and not heeded", fleet.Hop{Behaviours: again{attempts: 3, ignore: true}.only, SayNoRetry: true}, []uint64{1, 3, 9, 27}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			o := newRun(t, fleet.Spec{Layers: chain(c.hop, true, "front", "middle", "back", "store")})
@@ -71,7 +71,7 @@ func TestAttemptsMultiplyByLayer(t *testing.T) {
 func TestAttemptsByShareOfFailures(t *testing.T) {
 	for p, want := range map[float64]float64{0.1: 1.111, 0.5: 1.875, 0.9: 3.439} {
 		random := stream(1, "failures")
-		layers := chain(fleet.Hop{MaxAttempts: 4}, false, "front", "back")
+		layers := chain(fleet.Hop{Behaviours: tries(4)}, false, "front", "back")
 		layers[1].Server = func(int) server.Spec {
 			return server.Spec{Workers: 1000, Service: ms, Order: fifo, Chain: []server.Link{
 				rule(func(*protection.Request, protection.Load) protection.Reason {
@@ -140,7 +140,7 @@ func TestDeadlinesGoAlong(t *testing.T) {
 // calls it stops to try for callers who have left.
 func TestWithoutDeadlinesWorkIsInVain(t *testing.T) {
 	vain := func(hop fleet.Hop) (unwanted, attempts uint64) {
-		hop.MaxAttempts = 3
+		hop.Behaviours = tries(3)
 		hop.Timeout = 200 * ms
 		layers := []fleet.Layer{servers("front", 1, 10000, ms), servers("back", 1, 1, 10*ms, rule(
 			func(r *protection.Request, _ protection.Load) protection.Reason {
@@ -185,8 +185,8 @@ func TestWorkersThatWaitAreTaken(t *testing.T) {
 func TestNoRetryAndUncertainEndings(t *testing.T) {
 	attempts := func(back fleet.Layer) []uint64 {
 		layers := []fleet.Layer{servers("front", 1, 1000, ms), servers("middle", 1, 1000, ms), back}
-		layers[0].Hop = fleet.Hop{MaxAttempts: 3, Timeout: 250 * ms}
-		layers[1].Hop = fleet.Hop{MaxAttempts: 3, Timeout: 100 * ms, SayNoRetry: true}
+		layers[0].Hop = fleet.Hop{Behaviours: tries(3), Timeout: 250 * ms}
+		layers[1].Hop = fleet.Hop{Behaviours: tries(3), Timeout: 100 * ms, SayNoRetry: true}
 		o := newRun(t, fleet.Spec{Layers: layers})
 		o.load(0, time.Second, 10, ms, 0)
 		o.until(5 * time.Second)

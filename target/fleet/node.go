@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"knee/target/protection"
 	"knee/target/server"
 )
 
@@ -18,13 +19,14 @@ type node struct {
 	dirty bool // it stands in Fleet.dirty
 
 	life    life
-	down    bool // it crashed and has not come back
+	down    bool // nobody answers
 	sick    bool // its health checks failed
 	ejected bool
+	broken  *breakdown // the fault with which it broke down by itself; nil when it has not
 
-	returns   timer // ends a crash
-	booted    timer // ends its start
-	readmits  timer // ends an ejection
+	caller    *caller // of the next layer; nil in the last one
+	booted    timer   // ends its start
+	readmits  timer   // ends an ejection
 	health    health
 	failures  int      // in a row, of its requests
 	handed    callList // asynchronous: what it has handed on to the next layer
@@ -48,18 +50,38 @@ const (
 func (n *node) name() string { return fmt.Sprintf("%s %d", n.layer.Name, n.index) }
 
 // begin puts n into the state of a fleet that starts now.
-func (n *node) begin() {
+func (n *node) begin() error {
 	n.Backend = Backend{node: n}
-	n.life, n.down, n.sick, n.ejected = off, false, false, false
+	n.life, n.sick, n.ejected = off, false, false
 	if n.index < n.layer.Servers {
 		n.life = on
 	}
+	if n.broken != nil {
+		n.core.Lift(n.fleet.now, n.broken)
+		n.broken = nil
+	}
+	n.down = n.core.Down()
 	n.failures, n.handed, n.holding = 0, callList{place: linkHanded}, 0
 	n.busy, n.busyAt, n.computing = 0, n.fleet.now, 0
-	for _, t := range []*timer{&n.returns, &n.booted, &n.readmits, &n.health.tick, &n.health.patience} {
+	for _, t := range []*timer{&n.booted, &n.readmits, &n.health.tick, &n.health.patience} {
 		t.place = 0 // it stood in timers that are gone
 	}
 	n.health.begin(n)
+	n.touched()
+	return n.employ()
+}
+
+// employ makes n's caller, where there is a layer to call.
+func (n *node) employ() error {
+	if n.layer.next == nil {
+		return nil
+	}
+	k, err := newCaller(n)
+	if err != nil {
+		return fmt.Errorf("server %d: %w", n.index, err)
+	}
+	n.caller = k
+	return nil
 }
 
 // touched notes that the core may have effects.
@@ -85,47 +107,54 @@ func (n *node) arrive(c *call) {
 func (n *node) carryOut() {
 	n.dirty = false
 	n.measure()
+	n.watch()
 	effects := n.core.Effects()
 	for i := range effects {
 		e := &effects[i]
 		c := e.R.Shell.(*call)
+		a := answer{Answer: e.Answer}
 		switch e.Kind {
 		case server.Start:
 			c.state = working
 			n.fleet.timers.set(&c.timer, e.At+e.Work)
-		case server.Refuse:
-			n.refused(c, e)
+			continue
 		case server.Reply:
-			n.replied(c, e)
+			n.replied(c, a)
+			continue
+		case server.Refuse:
+			a.verdict = refused
+		case server.Fail:
+			a.verdict = failed
+		case server.Sever:
+			a.verdict = failed
+			n.severed(c, e.Answer.Reason)
 		}
+		c.answered(a)
 	}
 	n.fleet.due[n.id] = n.core.Next()
 }
 
-// refused takes the core's refusal of c, or its loss.
-func (n *node) refused(c *call, e *server.Effect) {
-	if n.down && e.Answer.Reason == server.ReasonReset {
-		c.abandon()
-		n.counts.lost++
-		c.answered(failure(KindCrash))
-		return
+// severed stops what goes on for c, which the core has lost.
+func (n *node) severed(c *call, why protection.Reason) {
+	if why == server.ReasonCrash && c.state == calling { // it may be up again already
+		n.lose()
 	}
-	c.answered(answer{verdict: refused, Answer: e.Answer})
+	n.fleet.timers.stop(&c.timer)
 }
 
 // replied goes on with c, which the core is done with.
-func (n *node) replied(c *call, e *server.Effect) {
-	a := answer{Answer: e.Answer}
-	hop := n.layer.next != nil && !c.probe
-	switch {
-	case hop && n.layer.Hop.Async:
+func (n *node) replied(c *call, a answer) {
+	if n.caller == nil || c.probe {
+		c.answered(a)
+		return
+	}
+	if n.layer.Hop.Async {
 		c.answer = a
 		n.handed.add(c)
-		c.try()
+		c.handOn()
 		return
-	case hop:
-		a.Degraded = a.Degraded || c.answer.Degraded
 	}
+	a.Degraded = a.Degraded || c.answer.Degraded
 	c.answered(a)
 }
 

@@ -9,9 +9,8 @@ const (
 	ReasonPoolTimeout protection.Reason = "pool_timeout" // no connection came free in time
 )
 
-// Kinds of failure that a fleet adds.
+// Kinds of failure that a fleet adds to those of its servers.
 const (
-	KindCrash    protection.Reason = "crash"             // the server went down with the request
 	KindTimeout  protection.Reason = "upstream_timeout"  // the last attempt at the next layer was not answered in time
 	KindDeadline protection.Reason = "upstream_deadline" // nothing was left of the deadline for an attempt at the next layer
 )
