@@ -64,7 +64,7 @@ func (*Protection) catalogue() catalogue {
 func (*Order) catalogue() catalogue { return catalogueOf("order", order.Registry, nil) }
 
 func (*Behaviour) catalogue() catalogue {
-	return catalogueOf("client behaviour", client.Registry, client.NotBuilt)
+	return catalogueOf("client behaviour", client.Registry, nil)
 }
 
 func (*Injection) catalogue() catalogue {

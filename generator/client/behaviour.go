@@ -59,11 +59,12 @@ type Holder interface {
 // A Hedger sends further attempts beside one that is not answered yet. Hedge is
 // asked when a has passed its Before, which does not delay, and again when the
 // attempt has begun that it wished for. It returns the instant at which to begin
-// the next one, and protection.Never not to. Marks go from each to the next.
+// the next one, and protection.Never not to.
 //
 // What After returns for an attempt that ended badly moves the next one to that
 // instant; Never ends the call with this ending and cancels the other attempts.
-// A success ends it as well. The call ends with its last attempt otherwise.
+// A success ends it as well. After NoRetry, and when a further one was withheld, no
+// other begins. The call ends with its last attempt otherwise.
 type Hedger interface {
 	Hedge(now time.Duration, a *Attempt) (at time.Duration)
 }

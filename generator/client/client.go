@@ -30,18 +30,18 @@ type Attempt struct {
 	Number   int           // 1 for the first attempt
 	Hedge    bool          // it is sent beside others that are not answered yet
 	Planned  time.Duration // instant at which it was to be sent
-	Sent     time.Duration // instant at which it was sent
+	Sent     time.Duration // instant at which it was sent; Never before
 	Timeout  time.Duration // instant at which its timeout ends
 	Deadline time.Duration // instant at which the original's deadline ends
 	Shell    any           // for the shell's own use
-	Mark     Mark          // for the use of the behaviour that is being called
+	Mark     *Mark         // of the behaviour that is being called, or that holds it
 
 	state attemptState
 }
 
-// A Mark is what one behaviour remembers of one attempt, zero at first: what it
-// leaves there is there again when it is called for the same attempt, or for one
-// that followed from it by its own wish or that of a behaviour further inside.
+// A Mark is what one behaviour remembers of one attempt; it is zero at first. An
+// attempt that follows from another by the wish of that behaviour, or of one
+// further inside, has a copy of its mark.
 type Mark struct {
 	Count uint64
 	At    time.Duration

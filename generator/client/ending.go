@@ -36,9 +36,8 @@ func (c *Caller) conclude(now time.Duration, a *Attempt, e Answer) {
 func (c *Caller) after(now time.Duration, a *Attempt, e Answer, level int) (again time.Duration) {
 	l, s := &c.chain[level], &a.state
 	s.let &^= 1 << level
-	a.Mark = s.marks[level]
+	a.Mark = &s.marks[level]
 	again = l.After(now, a, e)
-	s.marks[level] = a.Mark
 	if l.holder != nil {
 		for freed := l.holder.Release(now); freed != nil; freed = l.holder.Release(now) {
 			if !c.closing { // then it is withheld for the reason for which it was held
@@ -95,9 +94,8 @@ func (c *Caller) plan(now time.Duration, a *Attempt, level int) (why string) {
 		if l.planner == nil {
 			continue
 		}
-		a.Mark = s.marks[level]
+		a.Mark = &s.marks[level]
 		why := l.planner.Plan(now, a)
-		s.marks[level] = a.Mark
 		if why != "" {
 			return why
 		}

@@ -14,9 +14,8 @@ func (c *Caller) hedged(now time.Duration, a *Attempt, level int) {
 // nextHedge asks when the attempt after a is to begin.
 func (c *Caller) nextHedge(now time.Duration, a *Attempt, level int) {
 	o, s := a.state.of, &a.state
-	a.Mark = s.marks[level]
+	a.Mark = &s.marks[level]
 	at := c.chain[level].hedger.Hedge(now, a)
-	s.marks[level] = a.Mark
 	if at >= o.deadline {
 		return
 	}
@@ -49,12 +48,16 @@ func (c *Caller) wake(now, at time.Duration, a *Attempt) {
 func (c *Caller) goesOn(now time.Duration, a *Attempt, e Answer, level int, again time.Duration) bool {
 	o := a.state.of
 	o.branches--
+	last := e.NoRetry && again != never
 	switch e.Result {
 	case OK:
 		again = never
-	case Withheld, NotSent:
-		if o.branches > 0 { // what refused this one would refuse the next
-			c.cancelNext(o)
+	case Withheld, NotSent: // what refused this one would refuse the next
+		last = true
+	}
+	if last {
+		c.cancelNext(o)
+		if o.branches > 0 {
 			return true
 		}
 		again = never

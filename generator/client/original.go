@@ -68,7 +68,7 @@ func (c *Caller) begin(now time.Duration, arrival *plan.Arrival, deadline time.D
 func (c *Caller) attempt(o *original) *Attempt {
 	a := c.attempts.take()
 	a.Arrival, a.Deadline = o.arrival, o.deadline
-	a.Number, a.Hedge = 0, false
+	a.Number, a.Hedge, a.Sent = 0, false, never
 	s := &a.state
 	s.of, s.phase, s.deaf, s.cancelled, s.let, s.why = o, parked, true, false, 0, ""
 	if s.marks == nil {
@@ -93,9 +93,8 @@ func (c *Caller) pass(now time.Duration, a *Attempt, level int) {
 	s := &a.state
 	for ; level < len(c.chain); level++ {
 		l := &c.chain[level]
-		a.Mark = s.marks[level]
+		a.Mark = &s.marks[level]
 		at, why := l.Before(now, a)
-		s.marks[level] = a.Mark
 		if at <= now && why != "" {
 			s.let &^= 1 << level
 			c.conclude(now, a, Answer{Result: Withheld, Reason: why})
@@ -151,9 +150,8 @@ func (c *Caller) transmit(now time.Duration, a *Attempt) {
 	s.phase, s.deaf = sent, false
 	for level := range c.chain {
 		if l := &c.chain[level]; l.starter != nil && s.let.has(level) {
-			a.Mark = s.marks[level]
+			a.Mark = &s.marks[level]
 			l.starter.Start(now, a)
-			s.marks[level] = a.Mark
 		}
 	}
 	o.sent++

@@ -417,15 +417,3 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-func TestNotBuilt(t *testing.T) {
-	for name, want := range map[string]bool{"retry": true, "blocking": true, "": false, "fifo": false} {
-		if NotBuilt(name) != want {
-			t.Errorf("NotBuilt(%q) is %v", name, !want)
-		}
-	}
-	for _, name := range Registry.Names() {
-		if NotBuilt(name) {
-			t.Errorf("%q is registered and said not to be built", name)
-		}
-	}
-}
