@@ -28,20 +28,18 @@ func (c *call) outcome(e *server.Effect, single bool, a *client.Answer) {
 		*a = c.failure.Answer
 		return
 	}
+	a.Result, a.Reason = client.OK, string(e.Answer.Reason)
 	switch e.Kind {
 	case server.Refuse:
 		a.Result = client.Rejected
-	case server.Fail, server.Sever:
+	case server.Fail:
 		a.Result = client.Failed
-	default:
-		a.Result = client.OK
-	}
-	a.Reason = string(e.Answer.Reason)
-	if single {
-		switch e.Kind {
-		case server.Fail:
+		if single {
 			a.Reason = kindError
-		case server.Sever:
+		}
+	case server.Sever:
+		a.Result = client.Failed
+		if single {
 			a.Reason = kindSevered
 		}
 	}

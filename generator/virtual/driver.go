@@ -236,7 +236,7 @@ func (d *Driver) serve() {
 		e := &effects[i]
 		c := e.R.Shell.(*call)
 		if c.attempt != nil {
-			c.outcome(e, &answer)
+			c.outcome(e, d.target == nil, &answer)
 			d.answer(c.attempt, &answer)
 		}
 		d.calls.give(c)
