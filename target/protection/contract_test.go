@@ -49,16 +49,31 @@ func must(t *testing.T, name string, knobs map[string]any) protection.Protection
 	return p
 }
 
+// field finds a knob by its name; that of one within another is a path, such as
+// reject.scaling.
 func field(t *testing.T, knobs any, name string) reflect.Value {
 	t.Helper()
 	v := reflect.ValueOf(knobs).Elem()
-	for i := range v.NumField() {
-		if v.Type().Field(i).Tag.Get("yaml") == name {
-			return v.Field(i)
+	for part := range strings.SplitSeq(name, ".") {
+		i := slices.IndexFunc(reflect.VisibleFields(v.Type()), func(f reflect.StructField) bool { return f.Tag.Get("yaml") == part })
+		if i < 0 {
+			t.Fatalf("no knob %q", name)
+		}
+		v = v.Field(i)
+	}
+	return v
+}
+
+// knobsOf lists the knobs of a type by name, with those within another after it.
+func knobsOf(t reflect.Type, within string, f func(name string, knob reflect.StructField)) {
+	for i := range t.NumField() {
+		k := t.Field(i)
+		name := within + k.Tag.Get("yaml")
+		f(name, k)
+		if k.Type.Kind() == reflect.Struct {
+			knobsOf(k.Type, name+".", f)
 		}
 	}
-	t.Fatalf("no knob %q", name)
-	return reflect.Value{}
 }
 
 // each runs f for each protection of the registry.
@@ -76,13 +91,11 @@ func TestContractDocs(t *testing.T) {
 		if i.Knobs == nil {
 			return
 		}
-		k := reflect.TypeOf(i.Knobs()).Elem()
-		for j := range k.NumField() {
-			f := k.Field(j)
+		knobsOf(reflect.TypeOf(i.Knobs()).Elem(), "", func(_ string, f reflect.StructField) {
 			if !f.IsExported() || f.Tag.Get("yaml") == "" || f.Tag.Get("doc") == "" {
 				t.Errorf("knob %s: want an exported field with yaml and doc tags", f.Name)
 			}
-		}
+		})
 	})
 }
 
@@ -106,11 +119,9 @@ func TestContractBadKnobs(t *testing.T) {
 		if i.Knobs == nil {
 			return
 		}
-		k := reflect.TypeOf(i.Knobs()).Elem()
-		for j := range k.NumField() {
-			name := k.Field(j).Tag.Get("yaml")
+		knobsOf(reflect.TypeOf(i.Knobs()).Elem(), "", func(name string, knob reflect.StructField) {
 			var bad []any
-			switch reflect.New(k.Field(j).Type).Elem().Interface().(type) {
+			switch reflect.New(knob.Type).Elem().Interface().(type) {
 			case time.Duration:
 				bad = []any{-time.Second}
 			case int:
@@ -131,7 +142,7 @@ func TestContractBadKnobs(t *testing.T) {
 					t.Errorf("%s = %v: got %v, want one error that names the knob", name, value, err)
 				}
 			}
-		}
+		})
 	})
 }
 
@@ -141,6 +152,9 @@ func TestContractReportsAllKnobs(t *testing.T) {
 		t.Errorf("%d knobs reported of 4 that are wrong: %v", got, err)
 	}
 }
+
+// degraded stands among decisions for a request that is let in for the cheaper answer.
+const degraded = "(degraded)"
 
 // tape puts a protection through n requests under changing loads and returns
 // what it decided.
@@ -165,7 +179,13 @@ func tape(p protection.Protection, n int) []protection.Reason {
 			Arrived: now, Deadline: now + time.Duration(rng.IntN(int(100*time.Millisecond))), Expires: protection.Never,
 		}
 		reason := p.Admit(now, r, l)
+		if r.Degraded {
+			reason = degraded
+		}
 		decisions = append(decisions, reason)
+		if reason == degraded {
+			reason = ""
+		}
 		if reason != "" {
 			continue
 		}

@@ -4,8 +4,8 @@ import "slices"
 
 // planned are the protections that a profile may name one day.
 var planned = []string{
-	"aimd", "vegas", "gradient2", "gradient", "bbr", "dagor",
-	"criticality", "cost", "overload_manager", "brownout", "slow_start", "breakwater",
+	"aimd", "vegas", "gradient2", "gradient", "bbr",
+	"slow_start",
 }
 
 // NotBuilt reports whether name is a protection that knee knows of but does not
