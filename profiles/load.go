@@ -62,7 +62,7 @@ func read(name string, o Overrides) (file string, data []byte, err error) {
 		if err != nil {
 			known := embeddedNames()
 			return "", nil, fmt.Errorf("unknown profile %s%s: known are %s; a file needs a dot or a slash, such as ./%s",
-				quote(name), didYouMean(name, known), strings.Join(known, ", "), name)
+				quote(name), didYouMean(name, known), some(known), name)
 		}
 		return name + ".yaml", data, nil
 	}
@@ -103,7 +103,16 @@ func unreadable(name string, err error) error {
 	case errors.Is(err, errIsDirectory):
 		return fmt.Errorf("%s: is a directory: want a file", name)
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("%s: there is no such file: want a file, or one of the embedded profiles %s", name, strings.Join(embeddedNames(), ", "))
+		return fmt.Errorf("%s: there is no such file: want a file, or one of the embedded profiles %s", name, some(embeddedNames()))
 	}
 	return fmt.Errorf("%s: cannot be read: %w", name, err)
+}
+
+// some lists profiles, so many that a person still reads them.
+func some(names []string) string {
+	const most = 12
+	if len(names) <= most {
+		return strings.Join(names, ", ")
+	}
+	return strings.Join(names[:most], ", ") + fmt.Sprintf(" and %d more, which knee list profiles shows", len(names)-most)
 }

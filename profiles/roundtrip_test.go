@@ -222,6 +222,9 @@ func FuzzLoad(f *testing.F) {
 		f.Add(text)
 	}
 	f.Add([]byte("a: &a [*a]\n"))
+	f.Add([]byte("target: {batch: {size: 2}}\nload: {arrivals: replay, replay: {offsets: [1s, 0]}}\nfaults: [{kind: test_injury, at: 1s, ramp: 1s}]\n"))
+	f.Add([]byte("target: {}\ntopology: {servers: 2}\nload: {arrivals: bursty, phases: [{kind: hold, rate: 1x, for: 1s, name: a}]}\nfaults: [{kind: test_injury, server: 1}]\nchecks: [good > 0 in a]\n"))
+	f.Add([]byte("target: {}\nload: {phases: [{kind: hold, rate: 0, for: 1s}]}\nclient: {behaviours: [{kind: test_patient}], classes: [{name: a, service: {mean: 1s}, phases: [{kind: hold, rate: 1x, for: 1s}]}]}\n"))
 	f.Add([]byte("load: {phases: [{kind: sweep, from: 0.1, to: 1e6, ratio: 1.001, hold: 1000h, passes: 100000}]}\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		p, err := load(string(text), Overrides{Capacity: 100})
@@ -252,9 +255,7 @@ func FuzzLoad(f *testing.F) {
 			t.Error(err)
 		}
 		if p.Target != nil {
-			if _, err := p.Server(); err != nil {
-				t.Error(err)
-			}
+			mustBuild(t, p)
 		}
 	})
 }

@@ -58,7 +58,16 @@ func (d *decoder) complete(p *Profile) {
 			c.Grace = 0
 		}
 	}
-	d.completePhases("load.phases", p.Load.Phases)
+	for i := range p.Load.Phases {
+		if ph := &p.Load.Phases[i]; ph.Kind == sweep {
+			if !d.has(index("load.phases", i) + ".ratio") {
+				ph.Ratio = defaultRatio
+			}
+			if !d.has(index("load.phases", i) + ".passes") {
+				ph.Passes = 1
+			}
+		}
+	}
 	for i := range c.Classes {
 		path, k := index("client.classes", i), &c.Classes[i]
 		d.completeClass(path, k, p.Target)
@@ -88,22 +97,8 @@ func (p *Profile) patience() func(timeout Duration) Duration {
 	}
 }
 
-func (d *decoder) completePhases(path string, phases []Phase) {
-	for i := range phases {
-		if ph := &phases[i]; ph.Kind == sweep {
-			if !d.has(index(path, i) + ".ratio") {
-				ph.Ratio = defaultRatio
-			}
-			if !d.has(index(path, i) + ".passes") {
-				ph.Passes = 1
-			}
-		}
-	}
-}
-
 // completeClass fills in what a class takes from elsewhere.
 func (d *decoder) completeClass(path string, c *Class, t *Target) {
-	d.completePhases(path+".phases", c.Phases)
 	if len(c.Phases) > 0 && !d.has(path+".weight") {
 		c.Weight = 0
 	}
@@ -289,6 +284,9 @@ func (d *decoder) validateOwnPhases(p *Profile, path string, k Class) {
 		d.fieldFault(path+".phases", "given beside a sweep", "a load without one, whose loads are offered one by one, or a weight")
 	}
 	for i, ph := range k.Phases {
+		if ph.Kind == sweep {
+			d.fieldFault(index(path+".phases", i)+".kind", sweep, "hold, ramp or spike: a sweep is of all classes")
+		}
 		if ph.Name != "" {
 			d.fieldFault(index(path+".phases", i)+".name", quote(ph.Name), "nothing: what arrives counts in the phases of the load")
 		}

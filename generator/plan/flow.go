@@ -2,6 +2,7 @@ package plan
 
 import (
 	"slices"
+	"sort"
 	"time"
 )
 
@@ -10,6 +11,7 @@ import (
 type flow struct {
 	name     string // of its random streams, behind their purpose
 	segments []segment
+	sums     []float64       // for each segment, the expected arrivals before it
 	offsets  []time.Duration // of a replay, sorted; nil when segments say when arrivals come
 	poisson  bool            // exponential gaps, not equal ones
 	picks    []uint64        // see picksOf; nil when all are of one class
@@ -37,9 +39,12 @@ func flowsOf(s *Spec, steps []Step) []flow {
 	}
 	for i, c := range s.Classes {
 		if !shared(c) {
-			own := stepsOf(s.Seed, c.Phases, " of class "+c.Name)
-			flows = append(flows, flow{name: " of class " + c.Name, segments: segmentsOf(own), poisson: poisson, class: i})
+			own := segmentsOf(stepsOf(s.Seed, c.Phases))
+			flows = append(flows, flow{name: " of class " + c.Name, segments: own, poisson: poisson, class: i})
 		}
+	}
+	for i := range flows {
+		flows[i].sumUp()
 	}
 	return flows
 }
@@ -57,18 +62,28 @@ func segmentsOf(steps []Step) []segment {
 
 // expected returns how many arrivals the flow expects between two instants.
 func (f *flow) expected(from, to time.Duration) float64 {
+	return f.before(to) - f.before(from)
+}
+
+// before returns how many arrivals the flow expects before an instant.
+func (f *flow) before(at time.Duration) float64 {
 	if f.offsets != nil {
-		i, _ := slices.BinarySearch(f.offsets, from)
-		j, _ := slices.BinarySearch(f.offsets, to)
-		return float64(j - i)
+		i, _ := slices.BinarySearch(f.offsets, at)
+		return float64(i)
 	}
-	var sum float64
+	i := sort.Search(len(f.segments), func(i int) bool { return f.segments[i].start > at }) - 1
+	if i < 0 {
+		return 0
+	}
+	return f.sums[i] + f.segments[i].until(at-f.segments[i].start)
+}
+
+// sumUp fills in sums.
+func (f *flow) sumUp() {
+	f.sums = make([]float64, len(f.segments))
+	sum := 0.0
 	for i := range f.segments {
-		g := &f.segments[i]
-		a, b := max(from-g.start, 0), min(to-g.start, g.duration)
-		if a < b {
-			sum += g.until(b) - g.until(a)
-		}
+		f.sums[i] = sum
+		sum += f.segments[i].area
 	}
-	return sum
 }

@@ -145,7 +145,10 @@ func TestOwnPhasesFaults(t *testing.T) {
 		"fine":        {func(s *Spec) { s.Classes[0].Phases = []Phase{hold(1, second)} }, nil},
 		"empty":       {func(s *Spec) { s.Classes[0].Phases = []Phase{} }, []string{"classes[0].phases"}},
 		"a bad phase": {func(s *Spec) { s.Classes[0].Phases = []Phase{hold(1, second), hold(-1, 0)} }, []string{"classes[0].phases[1].rate", "classes[0].phases[1].for"}},
-		"too long":    {func(s *Spec) { s.Classes[0].Phases = []Phase{hold(1, second), hold(1, 1)} }, []string{"classes[0].phases"}},
+		"a sweep": {func(s *Spec) {
+			s.Classes[0].Phases = []Phase{hold(1, 1), {Kind: Sweep, From: 1, To: 2, Ratio: 2, Hold: 1, Passes: 1}}
+		}, []string{"classes[0].phases[1].kind"}},
+		"too long": {func(s *Spec) { s.Classes[0].Phases = []Phase{hold(1, second), hold(1, 1)} }, []string{"classes[0].phases"}},
 		"nobody for the plan's phases": {func(s *Spec) {
 			s.Classes[0].Phases, s.Classes[1].Phases = []Phase{hold(1, second)}, []Phase{hold(1, second)}
 		}, []string{"phases[0].rate"}},

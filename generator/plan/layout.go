@@ -26,7 +26,7 @@ func New(s Spec) (*Plan, error) {
 	if s.Arrivals == Replayed && len(s.Phases) == 0 {
 		s.Phases = []Phase{{Kind: Hold, For: s.Replay.Lasts()}}
 	}
-	p := &Plan{spec: s, steps: stepsOf(s.Seed, s.Phases, ""), share: Share{Of: 1}}
+	p := &Plan{spec: s, steps: stepsOf(s.Seed, s.Phases), share: Share{Of: 1}}
 	p.flows = flowsOf(&s, p.steps)
 	p.addRates()
 	return p, nil

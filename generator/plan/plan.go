@@ -64,8 +64,8 @@ const (
 // numbers from 0.1 to 1,000,000 (Hold and Ramp also allow 0: no load). Those of
 // a replay are Hold and Spike, without a rate: they only say where steps end.
 //
-// The phases of a class begin with the plan and may end before it. They make no
-// steps: what arrives by them counts in the step that is on.
+// The phases of a class begin with the plan, may end before it, and are no
+// Sweep. They make no steps: what arrives by them counts in the step that is on.
 type Phase struct {
 	Kind     PhaseKind
 	Label    string // what the steps it yields are for; default its kind

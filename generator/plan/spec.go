@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 )
 
@@ -90,6 +91,10 @@ func (s *Spec) checkOwnPhases(f *faults, d time.Duration, whole bool) {
 		}
 		own++
 		at := fmt.Sprintf("classes[%d].", i)
+		if k := slices.IndexFunc(c.Phases, func(p Phase) bool { return p.Kind == Sweep }); k >= 0 {
+			f.add(fmt.Sprintf("%sphases[%d].kind", at, k), Sweep, "hold, ramp or spike: a sweep is of all classes")
+			continue
+		}
 		if lasts, ok := f.checkPhases(at, c.Phases, false); ok && whole && lasts > d {
 			f.add(at+"phases", fmt.Sprintf("%v long", lasts), fmt.Sprintf("at most the %v of the plan", d))
 		}

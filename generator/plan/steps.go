@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// stepsOf lays phases end to end. Their random streams are those of whose name.
-func stepsOf(seed uint64, phases []Phase, whose string) []Step {
+// stepsOf lays phases end to end.
+func stepsOf(seed uint64, phases []Phase) []Step {
 	var steps []Step
 	var start time.Duration
 	for i, p := range phases {
@@ -26,7 +26,7 @@ func stepsOf(seed uint64, phases []Phase, whose string) []Step {
 		case Ramp:
 			add(0, p.From, p.To, p.For)
 		case Sweep:
-			r := rand.New(stream(seed, fmt.Sprintf("sweep %d%s", i, whose)))
+			r := rand.New(stream(seed, fmt.Sprintf("sweep %d", i)))
 			loads := p.loads()
 			for pass := range p.Passes {
 				r.Shuffle(len(loads), func(a, b int) { loads[a], loads[b] = loads[b], loads[a] })
