@@ -215,7 +215,8 @@ func (d *decoder) decodeSlice(n *yaml.Node, path string, v reflect.Value) {
 		return
 	}
 	if len(n.Content) == 0 {
-		return // nil, so that an empty list and no list are the same profile
+		v.SetZero() // nil, so that an empty list and no list are the same profile
+		return
 	}
 	v.Set(reflect.MakeSlice(v.Type(), len(n.Content), len(n.Content)))
 	for i, item := range n.Content {
@@ -233,7 +234,8 @@ func (d *decoder) decodeMap(n *yaml.Node, path string, v reflect.Value) {
 		return
 	}
 	if len(n.Content) == 0 {
-		return // nil, so that an empty mapping and none are the same profile
+		v.SetZero() // nil, so that an empty mapping and none are the same profile
+		return
 	}
 	v.Set(reflect.MakeMap(v.Type()))
 	d.eachKey(n, path, nil, func(name, at string, value *yaml.Node) {

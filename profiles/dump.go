@@ -108,7 +108,7 @@ func appendFields(n *yaml.Node, v reflect.Value) {
 		f := v.FieldByIndex(fields[name].Index)
 		_, options, _ := strings.Cut(fields[name].Tag.Get("yaml"), ",")
 		empty := f.IsZero() || (f.Kind() == reflect.Slice || f.Kind() == reflect.Map) && f.Len() == 0
-		if options == "omitempty" && empty {
+		if options == "omitempty" && empty || f.Kind() == reflect.Pointer && f.IsNil() {
 			continue
 		}
 		put(n, name, nodeOf(f))

@@ -450,6 +450,12 @@ func TestNestedKnobs(t *testing.T) {
 	if got, want := p.Target.Protections[0].Knobs.(*needyKnobs).Backoff, (needyBackoff{Base: time.Second, Jitter: "full"}); got != want {
 		t.Errorf("backoff is %+v, want %+v", got, want)
 	}
+	for text, want := range map[string][]string{"": {"a", "b"}, ", tried: []": nil, ", tried: [c]": {"c"}} {
+		p := mustLoad(t, base+"target: {protections: [{kind: test_needy"+text+"}]}\n", Overrides{})
+		if got := p.Target.Protections[0].Knobs.(*needyKnobs).Tried; !slices.Equal(got, want) {
+			t.Errorf("{%s} is %v, want %v", text, got, want)
+		}
+	}
 	for text, want := range map[string]string{
 		"{kind: test_needy, backoff: {base: 0s}}":         `p.yaml:2:59: target.protections.0.backoff.base is 0s: want a duration above 0`,
 		"{kind: test_needy, backoff: {bsae: 1s}}":         `p.yaml:2:53: unknown key "bsae" in target.protections.0.backoff; did you mean "base"?: known are base, jitter`,

@@ -34,7 +34,7 @@ func anyProfile(t *rapid.T) string {
 	p("  protections: [%s]\n", strings.Join(rapid.SliceOfN(rapid.SampledFrom([]string{
 		"{kind: none}", "{kind: queue_bound, wait: 50ms, cost: 1.5}", "{kind: deadline, slack: 1ms}", "{kind: limit, limit: 7}",
 		"{kind: rate, rate: 0.1}", "{kind: test_needy, wait: 1h1ns, share: 1e-9, whole: 255, on: true, name: '007', rate: 2.5/m, levels: [3, -1]}",
-		"{kind: test_needy, backoff: {base: 1m, jitter: 'a, {b}+c'}}", "{kind: test_needy, weights: {b: 2, 'a: {}': 0.5, '': 1, '007': 1}}",
+		"{kind: test_needy, tried: [], ratio: 0.5}", "{kind: test_needy, tried: [c], ratio: 0}", "{kind: test_needy, backoff: {base: 1m, jitter: 'a, {b}+c'}}", "{kind: test_needy, weights: {b: 2, 'a: {}': 0.5, '': 1, '007': 1}}",
 	}), 0, 3).Draw(t, "protections"), ", "))
 	p("  shed_at: %s\n  reject_cost: %v\n", pick("shed_at", "headers", "handler", "late"), rapid.Float64Range(0, 1).Draw(t, "reject_cost"))
 	p("  degraded: %v\n%s", rapid.Float64Range(0.01, 1).Draw(t, "degraded"), batch)

@@ -99,11 +99,10 @@ func (e entry) schema(t reflect.Type) *jsonschema.Schema {
 func defaultOf(knobs any, name string) any {
 	v := reflect.ValueOf(knobs).Elem()
 	v = v.FieldByIndex(fieldsOf(v.Type())[name].Index)
-	switch v.Kind() {
-	case reflect.Map, reflect.Slice, reflect.Pointer:
-		if v.IsNil() {
-			return nil
-		}
+	switch k := v.Kind(); {
+	case k != reflect.Map && k != reflect.Slice && k != reflect.Pointer:
+	case v.IsNil():
+		return nil
 	}
 	var plain any
 	if err := nodeOf(v).Decode(&plain); err != nil {

@@ -25,6 +25,8 @@ type needyKnobs struct {
 
 	Weights map[string]float64 `yaml:"weights,omitempty" doc:"a mapping"`
 	Backoff needyBackoff       `yaml:"backoff" doc:"knobs of their own"`
+	Tried   []string           `yaml:"tried" doc:"a list with a default"`
+	Ratio   *float64           `yaml:"ratio" doc:"a number that may be left out"`
 }
 
 type needyBackoff struct {
@@ -43,7 +45,7 @@ func init() {
 		Name: "test_needy",
 		Doc:  "for tests alone",
 		Knobs: func() any {
-			return &needyKnobs{Count: 3, Name: "x", Backoff: needyBackoff{Base: 25 * time.Millisecond, Jitter: "full"}}
+			return &needyKnobs{Count: 3, Name: "x", Backoff: needyBackoff{Base: 25 * time.Millisecond, Jitter: "full"}, Tried: []string{"a", "b"}}
 		},
 		New: func(_ protection.Setup, knobs any) (protection.Protection, error) {
 			k := knobs.(*needyKnobs)

@@ -55,13 +55,19 @@ func nested(v reflect.Value) bool {
 
 // shown returns a default as a profile writes it.
 func shown(v reflect.Value) string {
-	if v.Kind() != reflect.Map {
-		return fmt.Sprint(v.Interface())
-	}
 	var parts []string
-	for _, k := range v.MapKeys() {
-		parts = append(parts, fmt.Sprintf("%v: %v", k, v.MapIndex(k)))
+	switch v.Kind() {
+	case reflect.Map:
+		for _, k := range v.MapKeys() {
+			parts = append(parts, fmt.Sprintf("%v: %v", k, v.MapIndex(k)))
+		}
+		slices.Sort(parts)
+		return "{" + strings.Join(parts, ", ") + "}"
+	case reflect.Slice:
+		for i := range v.Len() {
+			parts = append(parts, fmt.Sprint(v.Index(i)))
+		}
+		return "[" + strings.Join(parts, ", ") + "]"
 	}
-	slices.Sort(parts)
-	return "{" + strings.Join(parts, ", ") + "}"
+	return fmt.Sprint(v.Interface())
 }

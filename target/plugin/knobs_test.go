@@ -30,8 +30,9 @@ func TestKnobDocs(t *testing.T) {
 		Weights map[string]float64 `yaml:"weights" doc:"by name"`
 		Backoff backoff            `yaml:"backoff" doc:"waits"`
 		Level   level              `yaml:"level" doc:"how much"`
+		On      []string           `yaml:"on" doc:"some"`
 		Hidden  int
-	}{shared: shared{"all"}, Ratio: 0.1, Weights: map[string]float64{"b": 2, "a": 1}, Backoff: backoff{Base: time.Second}, Level: level{3}})
+	}{On: []string{"a", "b"}, shared: shared{"all"}, Ratio: 0.1, Weights: map[string]float64{"b": 2, "a": 1}, Backoff: backoff{Base: time.Second}, Level: level{3}})
 	want := []plugin.KnobDoc{
 		{Name: "scope", Default: "all", Doc: "which"},
 		{Name: "ratio", Default: "0.1", Doc: "a share"},
@@ -41,6 +42,7 @@ func TestKnobDocs(t *testing.T) {
 		{Name: "backoff.base", Default: "1s", Doc: "first"},
 		{Name: "backoff.jitter", Default: "-", Doc: "spread"},
 		{Name: "level", Default: "3", Doc: "how much"},
+		{Name: "on", Default: "[a, b]", Doc: "some"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
