@@ -11,10 +11,11 @@ import (
 type Backend struct {
 	Outstanding int // requests that were sent to it, are not answered, and whose caller has not given up
 
-	latency float64 // ns, moving mean over answers; see judge
-	success float64 // share, moving mean over outcomes; 1 before the first
-	judged  time.Duration
-	known   bool // there was an outcome
+	// See judge.
+	latency             float64 // of answers, ns, a moving mean
+	outcomes, successes float64 // decaying counts
+	judged              time.Duration
+	known               bool // there was an outcome
 
 	node *node
 }
@@ -46,11 +47,11 @@ var Registry = plugin.NewRegistry[NewBalancer]("balancer")
 type rotation struct{ last int }
 
 // least returns the backend with the lowest score.
-func (r *rotation) least(among []*Backend, score func(*Backend) float64) *Backend {
+func (r *rotation) least(now time.Duration, among []*Backend, score func(time.Duration, *Backend) float64) *Backend {
 	best, lowest := 0, 0.0
 	for k := range among {
 		i := (r.last + 1 + k) % len(among)
-		if s := score(among[i]); k == 0 || s < lowest {
+		if s := score(now, among[i]); k == 0 || s < lowest {
 			best, lowest = i, s
 		}
 	}

@@ -16,11 +16,12 @@ type caller struct {
 	engine *client.Caller
 	timer  timer // when the engine wants Advance
 
-	asks  []*call // that wait for the engine, by the Seq of their original
-	free  []int   // places in asks
-	busy  bool    // the engine's effects are being carried out: it may not be called
-	heard []heard // answers that came meanwhile
-	ended []ended // originals that have ended, and are not finished yet
+	asks     []*call      // that wait for the engine, by the Seq of their original
+	free     []int        // places in asks
+	original plan.Arrival // the last one; here, as the engine would have one of its own allocated
+	busy     bool         // the engine's effects are being carried out: it may not be called
+	heard    []heard      // answers that came meanwhile
+	ended    []ended      // originals that have ended, and are not finished yet
 }
 
 type heard struct {
@@ -84,7 +85,8 @@ func (k *caller) ask(c *call, deadline time.Duration) {
 		k.asks = append(k.asks, c)
 	}
 	now := k.node.fleet.now
-	k.carryOut(k.engine.Call(now, &plan.Arrival{Seq: uint64(place), At: now}, deadline))
+	k.original = plan.Arrival{Seq: uint64(place), At: now}
+	k.carryOut(k.engine.Call(now, &k.original, deadline))
 	k.rest()
 }
 

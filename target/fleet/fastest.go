@@ -33,18 +33,18 @@ type fastest struct {
 	rotation
 }
 
-func (b *fastest) Pick(_ time.Duration, among []*Backend) *Backend {
-	return b.least(among, b.cost)
+func (b *fastest) Pick(now time.Duration, among []*Backend) *Backend {
+	return b.least(now, among, b.cost)
 }
 
 // cost of a server that was never asked is nothing. One that has not answered yet
 // is taken to need as long as outcomes are remembered.
-func (b *fastest) cost(s *Backend) float64 {
+func (b *fastest) cost(now time.Duration, s *Backend) float64 {
 	switch {
 	case s.known:
-		return s.latency * b.load(s)
+		return s.latency * b.remember(now, s) * b.load(now, s)
 	case s.Outstanding == 0:
 		return 0
 	}
-	return b.decay * b.load(s)
+	return b.decay * b.load(now, s)
 }

@@ -265,3 +265,19 @@ func (b again) After(now time.Duration, a *client.Attempt, e client.Answer) time
 func tries(n int) func(int) ([]client.Behaviour, error) { return again{attempts: n}.only }
 
 func (b again) only(int) ([]client.Behaviour, error) { return []client.Behaviour{b}, nil }
+
+// healthyUnless has one server refuse everything until it is well.
+func healthyUnless(of func(int) server.Spec, number int, well *bool) func(int) server.Spec {
+	return func(i int) server.Spec {
+		s := of(i)
+		if i == number {
+			s.Chain = []server.Link{rule(func(*protection.Request, protection.Load) protection.Reason {
+				if *well {
+					return ""
+				}
+				return "no"
+			}).link()}
+		}
+		return s
+	}
+}

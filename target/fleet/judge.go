@@ -23,16 +23,12 @@ const (
 
 func defaultJudge() any { return &judgeKnobs{Rejections: asAnswer, Decay: time.Second} }
 
-// leastSuccess bounds the share of successes from below, so that a server which
-// failed always still gets a request now and then, and can be seen to heal.
-const leastSuccess = 0.01
-
-// A judge keeps what is known of each backend: moving means of the share of
-// requests that succeeded, and of the time that answers took. A failure, and a
-// rejection where it counts as one, has no part in the time: it may have been
-// quick because nothing was done. The means forget by time and not by number, as
-// Finagle's peak EWMA does, so that a backend which gets little traffic heals as
-// fast as one that gets much.
+// A judge keeps what is known of each backend: the share of requests that
+// succeeded, and how long answers took. A failure, and a rejection where it
+// counts as one, has no part in the time: it may have been quick because nothing
+// was done. What is known is forgotten by time and not by number, as in Finagle's
+// peak EWMA: of a backend that gets no requests, failures and latency fade, so
+// that it is tried again after a few times the decay.
 type judge struct {
 	failures bool // rejections count as failures
 	decay    float64
@@ -49,34 +45,50 @@ func newJudge(k *judgeKnobs) (judge, error) {
 	return judge{failures: k.Rejections == asFailure, decay: float64(k.Decay)}, errors.Join(errs...)
 }
 
+// Of successes, a judge remembers at most so many outcomes, beside a belief in
+// success that weighs as much as a hundredth of one: who was never heard of is
+// believed to be well, and who fails a hundred times is tried again almost as
+// soon as who fails once.
+const (
+	memory = 100
+	belief = 0.01
+)
+
+// remember returns the share of what was known of b that is still known at now.
+func (j judge) remember(now time.Duration, b *Backend) float64 {
+	return math.Exp(-float64(now-b.judged) / j.decay)
+}
+
 // Done learns from an outcome.
 func (j judge) Done(now time.Duration, b *Backend, o Outcome) {
 	good := !o.Failed && !(o.Rejected && j.failures)
-	if !b.known {
-		b.known, b.judged, b.success = true, now, 1
-		b.latency = j.decay // of one that has not answered yet
-		if good {
-			b.latency = float64(o.Took)
-		} else {
-			b.success = 0
-		}
-		return
-	}
-	keep := math.Exp(-float64(now-b.judged) / j.decay)
+	keep := j.remember(now, b)
 	b.judged = now
-	b.success *= keep
+	b.outcomes, b.successes = b.outcomes*keep+1, b.successes*keep
 	if good {
-		b.success += 1 - keep
+		b.successes++
+	}
+	if over := b.outcomes / memory; over > 1 {
+		b.outcomes, b.successes = memory, b.successes/over
+	}
+	switch {
+	case !good && !b.known:
+		b.latency = j.decay // of one that has not answered yet
+	case good && !b.known:
+		b.latency = float64(o.Took)
+	case good:
 		b.latency = b.latency*keep + float64(o.Took)*(1-keep)
 	}
+	b.known = true
 }
 
 // load returns how busy b is: what is outstanding and the request to come, and
 // more the more of its requests fail.
-func (j judge) load(b *Backend) float64 {
-	load := float64(b.Outstanding + 1)
-	if b.known {
-		load /= max(b.success, leastSuccess)
+func (j judge) load(now time.Duration, b *Backend) float64 {
+	known := b.outcomes * j.remember(now, b)
+	failures := known
+	if b.outcomes > 0 {
+		failures *= 1 - b.successes/b.outcomes
 	}
-	return load
+	return float64(b.Outstanding+1) * (known + belief) / (known - failures + belief)
 }

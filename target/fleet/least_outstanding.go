@@ -32,9 +32,11 @@ type leastOutstanding struct {
 	rotation
 }
 
-func (b *leastOutstanding) Pick(_ time.Duration, among []*Backend) *Backend {
-	if !b.failures {
-		return b.least(among, func(s *Backend) float64 { return float64(s.Outstanding) })
+func (b *leastOutstanding) Pick(now time.Duration, among []*Backend) *Backend {
+	if b.failures {
+		return b.least(now, among, b.load)
 	}
-	return b.least(among, b.load)
+	return b.least(now, among, outstanding)
 }
+
+func outstanding(_ time.Duration, s *Backend) float64 { return float64(s.Outstanding) }

@@ -32,7 +32,7 @@ type twoChoices struct {
 	rand *rand.Rand
 }
 
-func (b *twoChoices) Pick(_ time.Duration, among []*Backend) *Backend {
+func (b *twoChoices) Pick(now time.Duration, among []*Backend) *Backend {
 	n := len(among)
 	i := b.rand.IntN(n)
 	if n == 1 {
@@ -43,7 +43,7 @@ func (b *twoChoices) Pick(_ time.Duration, among []*Backend) *Backend {
 		k++
 	}
 	first, second := among[i], among[k]
-	if b.failures && b.load(second) < b.load(first) || !b.failures && second.Outstanding < first.Outstanding {
+	if b.failures && b.load(now, second) < b.load(now, first) || !b.failures && second.Outstanding < first.Outstanding {
 		return second
 	}
 	return first
