@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"math"
 	"math/bits"
 	"math/rand/v2"
 	"time"
@@ -25,7 +26,7 @@ type Cursor struct {
 	only  *head // of a plan of one flow
 	taken *head // of several, whose arrival went last; nil before the first
 	step  int
-	ends  time.Duration // of step, since the start of the plan
+	ends  time.Duration // of step, since the start of the plan; the last one has no end
 	seq   uint64
 	last  time.Duration // At of the arrival before, of the whole plan
 	works []workDraw    // by class
@@ -58,7 +59,7 @@ func (p *Plan) Cursor(start time.Duration) *Cursor {
 		plan:  p,
 		shift: start,
 		heads: make([]head, len(p.flows)),
-		ends:  p.steps[0].Duration,
+		step:  -1,
 		last:  start - 1,
 		works: p.workDraws(),
 	}
@@ -128,9 +129,8 @@ func (c *Cursor) Fetch(a *Arrival) bool {
 		} else if h.pull(); h.over {
 			return false
 		}
-		for h.due >= c.ends && c.step+1 < len(p.steps) {
-			c.step++
-			c.ends += p.steps[c.step].Duration
+		if h.due >= c.ends {
+			c.reach(h.due)
 		}
 		a.Seq = c.seq
 		a.At = max(h.due+c.shift, c.last+1)
@@ -146,13 +146,25 @@ func (c *Cursor) Fetch(a *Arrival) bool {
 		if d := &c.works[a.Class]; d.work != nil {
 			a.Work = d.work.Draw(d.rand)
 			if d.jitter != nil {
-				a.Work += time.Duration(below(d.jitter, 1000))
+				a.Work += time.Duration(below(d.jitter, workJitter(a.Work)))
 			}
 		}
 		// What belongs to others is drawn all the same: a share must not
 		// shift the draws of the arrivals that it keeps.
 		if p.share.holds(a.Client) {
 			return true
+		}
+	}
+}
+
+// reach goes to the step that is on at an instant that lies past the present one.
+func (c *Cursor) reach(at time.Duration) {
+	steps := c.plan.steps
+	for at >= c.ends {
+		c.step++
+		c.ends = math.MaxInt64
+		if c.step+1 < len(steps) {
+			c.ends = steps[c.step+1].Start
 		}
 	}
 }
@@ -207,4 +219,11 @@ func (h *head) pull() {
 func below(r *rand.PCG, n uint64) uint64 {
 	hi, _ := bits.Mul64(r.Uint64(), n)
 	return hi
+}
+
+// workJitter returns the bound of the jitter of constant work in nanoseconds: a
+// microsecond, but no more than a hundredth of the work, so that its mean stays
+// what was asked for.
+func workJitter(work time.Duration) uint64 {
+	return uint64(max(1, min(1000, work/100)))
 }
