@@ -11,9 +11,10 @@ import (
 	"knee/ci/verdict"
 )
 
-// conclude ends a run that ended with err: it analyses and prints what there
-// is, then says how knee ends.
+// conclude ends a run that ended with err: it takes out the faults that are
+// still there, analyses and prints what there is, then says how knee ends.
 func (s *session) conclude(err error) error {
+	reverted := s.revert()
 	var stopped *interrupt
 	switch {
 	case errors.As(err, &stopped):
@@ -31,6 +32,8 @@ func (s *session) conclude(err error) error {
 		}
 	}
 	switch {
+	case reverted != nil:
+		return reverted
 	case stopped != nil:
 		return exit(stopped.code())
 	case err != nil:

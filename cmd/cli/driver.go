@@ -15,6 +15,8 @@ type driver interface {
 	// Run offers p as part of a trial and returns when every arrival has ended.
 	// When ctx is done no further arrivals come, and Run returns the cause.
 	Run(ctx context.Context, trial int, p *plan.Plan) error
+	// Schedule has the next Run carry out cues at their instants.
+	Schedule(cues []plan.Cue)
 	// Reset drops the queue and the state of a built-in server.
 	Reset(ctx context.Context) error
 	// Now returns the instant on the run's clock.

@@ -135,6 +135,7 @@ func newFinder(s *session, limit, multiple float64) (*finder, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.leaveOut()
 	f := &finder{session: s, search: se, budget: o.Budget, limit: limit}
 	f.progress = newProgress(s)
 	return f, nil

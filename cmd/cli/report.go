@@ -70,7 +70,7 @@ func resultOf(kept *record.Run) (*analysis.Result, error) {
 		return nil, err
 	}
 	meta.Warnings = slices.Concat(meta.Warnings, []string{"the run was killed: this was made from its records"}, kept.Warnings)
-	meta.Stopped = true
+	meta.Stopped, meta.Faults = true, keptFaults(kept.Events)
 	if steps := kept.Series.Steps(); len(steps) > 0 && meta.Run.DurationS == 0 {
 		last := steps[len(steps)-1].Info
 		meta.Run.DurationS = (last.Start + last.Duration).Seconds()

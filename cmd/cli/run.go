@@ -18,8 +18,9 @@ func newRunCmd(w *world) *cobra.Command {
 	o := &runOptions{}
 	cmd := &cobra.Command{
 		Use:   "run PROFILE",
-		Short: "run any profile: its phases and its checks",
-		Long: `run offers the phases of a profile one after another and judges its checks.
+		Short: "run any profile: its phases, its faults and its checks",
+		Long: `run offers the phases of a profile one after another, puts its faults into the
+server meanwhile, and judges its checks.
 Each load of a sweep is a trial of its own: a built-in server starts it empty,
 and the load is held for a moment before it is measured.`,
 		Example: `  knee run default
@@ -129,6 +130,7 @@ func (s *session) runPlans(ctx context.Context, trials []plannedTrial) error {
 		arrivals += t.plan.Count()
 		total += t.plan.Duration()
 	}
+	s.inject(total)
 	progress := newProgress(s)
 	progress.say("%d arrivals in %v of load", arrivals, total.Round(100*time.Millisecond))
 	ctx, stop := progress.start(ctx, total)

@@ -38,6 +38,7 @@ type session struct {
 	live    *live.Driver // nil in virtual time
 	fleet   *fleet.Fleet // nil without a topology
 	child   *child       // nil when the server is not ours
+	faults  *injections  // nil when the profile has none
 	counts  func(context.Context) (server.Counts, error)
 	trials  int
 	meta    analysis.Meta
@@ -166,6 +167,9 @@ func (s *session) start(ctx context.Context, recorder *record.Recorder, there *r
 		}
 		s.driver = d
 		s.counts = func(context.Context) (server.Counts, error) { return d.Counts(), nil }
+		if len(s.profile.Faults) > 0 {
+			s.faults = newInjections(s.profile, newVirtualFaults(s.profile, d, s.fleet), s.event)
+		}
 		return nil
 	}
 	if population.MaxInFlight == 0 {
@@ -230,9 +234,7 @@ func (s *session) build(o *virtual.Options) (err error) {
 
 // notice keeps what happened to a server of a fleet.
 func (s *session) notice(e fleet.Event) {
-	if s.folder != nil {
-		s.folder.Event(record.Event{At: e.At, Kind: "server_" + string(e.What), Text: fmt.Sprintf("%s/%d %s", e.Layer, e.Server, e.What)})
-	}
+	s.event(record.Event{At: e.At, Kind: "server_" + string(e.What), Text: fmt.Sprintf("%s/%d %s", e.Layer, e.Server, e.What)})
 }
 
 // spawn starts the built-in server as a process of its own.
