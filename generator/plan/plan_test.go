@@ -264,6 +264,22 @@ func TestJitterKeepsTheOrderAtTheHighestRate(t *testing.T) {
 	}
 }
 
+// TestJitterOfShortWork: what is added to constant work is at most a hundredth
+// of it, so that its mean stays what was asked for.
+func TestJitterOfShortWork(t *testing.T) {
+	for work, most := range map[time.Duration]time.Duration{5 * time.Microsecond: 50, 99: 1, 100 * time.Microsecond: 1000, time.Hour: 1000} {
+		s := one(hold(1000, 10*time.Second))
+		s.Jitter, s.Work = true, fixedWork(work)
+		highest := time.Duration(0)
+		for a := range mustNew(t, s).All() {
+			highest = max(highest, a.Work-work)
+		}
+		if highest >= most || highest < most*9/10-1 {
+			t.Errorf("%v of work get up to %v more, want up to %v", work, highest, most)
+		}
+	}
+}
+
 func TestJitterLeavesOtherWorkAlone(t *testing.T) {
 	s := one(hold(1000, time.Second))
 	s.Work = expWork{1e6}
