@@ -99,11 +99,11 @@ func TestPollaczekKhinchine(t *testing.T) {
 		{exponential, 0.7, 200_000, 116.6667},
 		{exponential, 0.8, 300_000, 200},
 		{exponential, 0.9, 600_000, 450},
-		{exponential, 0.95, 1_500_000, 950},
-		{bimodal, 0.5, 600_000, 12.875},
-		{bimodal, 0.7, 800_000, 30.0417},
-		{bimodal, 0.8, 1_000_000, 51.5},
-		{bimodal, 0.9, 2_000_000, 115.875},
+		{exponential, 0.95, 800_000, 950},
+		{bimodal, 0.5, 300_000, 12.875},
+		{bimodal, 0.7, 400_000, 30.0417},
+		{bimodal, 0.8, 600_000, 51.5},
+		{bimodal, 0.9, 1_500_000, 115.875},
 		{constant, 0.5, 200_000, 0.5},
 		{constant, 0.7, 200_000, 1.1667},
 		{constant, 0.8, 200_000, 2},
@@ -114,8 +114,8 @@ func TestPollaczekKhinchine(t *testing.T) {
 			unit := float64(c.spec.Mean) / float64(ms)
 			mean, spread := waits(t, c.spec, c.rho, c.arrivals)
 			mean, spread = mean*unit, spread*unit
-			if math.Abs(mean-c.wait) > 4*spread || spread > 0.06*c.wait {
-				t.Errorf("waits %.4f ms, standard error %.4f: want %.4f, error at most 6%% of it", mean, spread, c.wait)
+			if math.Abs(mean-c.wait) > 4*spread || spread > 0.08*c.wait {
+				t.Errorf("waits %.4f ms, standard error %.4f: want %.4f, error at most 8%% of it", mean, spread, c.wait)
 			}
 		})
 	}
