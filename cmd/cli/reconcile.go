@@ -30,9 +30,10 @@ func (s *session) reconcile() {
 
 // differences says where the counts of callers and server contradict each
 // other. A caller that gave up, or whose connection failed, does not know what
-// the server made of its request: each such one allows a difference of one.
+// the server made of its request: each such one allows a difference of one. So
+// does each attempt beyond the first of an original, which counts by its last.
 func differences(callers record.Tally, own server.Counts) []string {
-	unknown := callers.Timeout + callers.Failed + callers.Unfinished
+	unknown := callers.Timeout + callers.Failed + callers.Unfinished + callers.Attempts - callers.Sent
 	var found []string
 	compare := func(what string, callers, own uint64) {
 		if own < callers || own > callers+unknown {

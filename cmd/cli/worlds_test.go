@@ -66,7 +66,7 @@ func embeddedProfiles(t *testing.T) []string {
 }
 
 // compareWorlds runs a healthy load, an overload and a light load, at most
-// 1,000 arrivals in all, in both worlds.
+// 2,000 arrivals in all, in both worlds.
 func compareWorlds(t *testing.T, name string, o profiles.Overrides) {
 	p, err := profiles.Load(name, o)
 	if err != nil {
@@ -77,6 +77,7 @@ func compareWorlds(t *testing.T, name string, o profiles.Overrides) {
 		t.Fatal(err)
 	}
 	part := time.Duration(float64(200*time.Second) / p.Capacity())
+	part = max(part, 4*time.Duration(p.Client.Timeout)/5) // an overload that no caller outwaits is none
 	spec.Jitter = true
 	spec.Phases = []plan.Phase{
 		{Kind: plan.Hold, Rate: 0.7 * p.Capacity(), For: part},
@@ -87,12 +88,12 @@ func compareWorlds(t *testing.T, name string, o profiles.Overrides) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := load.Count(); n < 300 || n > 1000 {
-		t.Fatalf("%d arrivals: want 300 to 1000, so that the case says something and stays quick", n)
+	if n := load.Count(); n < 300 || n > 2000 {
+		t.Fatalf("%d arrivals: want 300 to 2000, so that the case says something and stays quick", n)
 	}
 	inVirtual := inVirtualWorld(t, p, load)
-	if inVirtual.Total.Good == 0 || inVirtual.Total.Good == inVirtual.Total.Planned {
-		t.Errorf("good: %d of %d; want some and not all, or the case says little", inVirtual.Total.Good, inVirtual.Total.Planned)
+	if n := inVirtual.Total; n.Good == 0 || n.Good == n.Planned && n.Attempts == n.Planned {
+		t.Errorf("good: %d of %d, at the first attempt; want some and not all, or the case says little", n.Good, n.Planned)
 	}
 	synctest.Test(t, func(t *testing.T) {
 		inLive := inLiveWorld(t, p, load)

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"knee/generator/client"
 	"knee/target/order"
 	"knee/target/protection"
 )
@@ -120,7 +121,7 @@ func (m *model) tick(tick, fresh int) {
 		if i >= fresh {
 			attempt = 2
 		}
-		if m.throttle != nil && m.throttle.rejects(tick) {
+		if m.throttle != nil && m.throttle.rejects(now) {
 			c.local++
 			continue
 		}
@@ -130,7 +131,7 @@ func (m *model) tick(tick, fresh int) {
 			m.order.Push(now, r)
 			m.sent[tick] = append(m.sent[tick], r)
 			if m.throttle != nil {
-				m.throttle.accepts[tick]++
+				m.throttle.Accept(now)
 			}
 		default:
 			c.rejected++
@@ -223,25 +224,22 @@ func (m *model) sweepAt(now time.Duration) {
 	}
 }
 
-// A throttle is the adaptive throttling of the SRE book ("Handling Overload")
-// with the chance taken out: it rejects when the probabilities so far add up to a
-// further whole.
+// A throttle is that of knee's clients with the chance taken out: it rejects when
+// the shares to keep back so far add up to a further whole.
 type throttle struct {
-	k                 float64
-	window            int // ticks, the present one included
-	requests, accepts [lessonTicks]int
-	owed              float64
+	*client.Throttle
+	owed float64
 }
 
-// rejects decides on one more request in a tick, and counts it.
-func (h *throttle) rejects(tick int) bool {
-	requests, accepts := 0, 0
-	for i := max(0, tick-h.window+1); i <= tick; i++ {
-		requests += h.requests[i]
-		accepts += h.accepts[i]
-	}
-	h.requests[tick]++
-	h.owed += max(0, (float64(requests)-h.k*float64(accepts))/float64(requests+1))
+// newThrottle returns a throttle with a window in ticks, the present one included.
+func newThrottle(k float64, window int) *throttle {
+	return &throttle{Throttle: client.NewThrottle(k, time.Duration(window)*lessonTick, window)}
+}
+
+// rejects decides on one more request, and counts it.
+func (h *throttle) rejects(now time.Duration) bool {
+	h.owed += h.Share(now)
+	h.Request(now)
 	if h.owed < 1 {
 		return false
 	}
@@ -518,7 +516,7 @@ func TestLessonThrottle(t *testing.T) {
 	} {
 		l := boundedShed
 		if tt.k > 0 {
-			l.throttle = &throttle{k: tt.k, window: tt.window}
+			l.throttle = newThrottle(tt.k, tt.window)
 		}
 		r := l.run(t)
 		if got, want := r.perTick(), [4]float64{80.44, tt.spike, tt.after, tt.longAfter}; !slices.Equal(got[1:], want[1:]) {
