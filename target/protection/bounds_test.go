@@ -1,6 +1,7 @@
 package protection_test
 
 import (
+	"math"
 	"testing"
 	"time"
 
@@ -283,5 +284,67 @@ func TestNeeds(t *testing.T) {
 	}
 	if _, knows := must(t, "rate", map[string]any{"rate": 1.0}).(protection.Knower); knows {
 		t.Error("a rate of all needs to know something")
+	}
+}
+
+// TestHardBoundsSpareNobody holds that a protected request is let in by what sheds by
+// load, and refused by what bounds memory, work in flight, rates and time, like any.
+func TestHardBoundsSpareNobody(t *testing.T) {
+	full := protection.Load{Waiting: 500, Running: 10, Admitted: 510, Workers: 10, QueuedCost: 500, CostRate: 1000, Oldest: 0, LastEmpty: 0}
+	for _, tt := range []struct {
+		name  string
+		knobs map[string]any
+		hard  bool
+	}{
+		{"queue_bound", map[string]any{"count": 20}, true},
+		{"queue_bound", map[string]any{"wait": 100 * ms}, true},
+		{"queue_bound", map[string]any{"tenant_count": 1}, true},
+		{"rate", map[string]any{"rate": 20.0, "burst": 1}, true},
+		{"rate", map[string]any{"tenant_rate": 20.0, "tenant_burst": 1}, true},
+		{"deadline", map[string]any{"allowance": "1s"}, true},
+		{"random", map[string]any{"capacity": 1.0}, false},
+		{"random", map[string]any{"share": 1.0}, false},
+		{"red", map[string]any{"weight": 1.0}, false},
+		{"pid", nil, false},
+	} {
+		refused := map[bool]int{}
+		for _, protected := range []bool{true, false} {
+			p := must(t, tt.name, tt.knobs)
+			ticker, _ := p.(protection.Ticker)
+			for i := range 100 {
+				now := time.Second + time.Duration(i)*ms
+				if ticker != nil {
+					ticker.Tick(now, full)
+				}
+				r := &protection.Request{Cost: 1, Protected: protected, Arrived: now, Deadline: now + 100*ms, Expires: protection.Never}
+				if p.Admit(now, r, full) != "" {
+					refused[protected]++
+				}
+			}
+		}
+		if refused[false] < 80 || tt.hard && refused[true] != refused[false] || !tt.hard && refused[true] != 0 {
+			t.Errorf("%s %v: refused %d of 100 protected and %d of 100 others", tt.name, tt.knobs, refused[true], refused[false])
+		}
+	}
+}
+
+func TestBadBounds(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		knobs map[string]any
+		want  string
+	}{
+		{"queue_bound", map[string]any{"count": 5, "count_from": time.Second}, "count_from is 1s: want none beside count"},
+		{"queue_bound", nil, "count is not set: want at least one of count, count_from, wait, age, cost, bytes, tenant_count"},
+		{"rate", nil, "rate is not set: want requests per second, above 0"},
+		{"rate", map[string]any{"rate": math.Inf(1)}, "rate is +Inf: want requests per second, above 0"},
+		{"rate", map[string]any{"tenants": map[string]float64{"a": 1}, "tenant_rate": 5.0}, "rate is not set: want requests per second, above 0\ntenant_rate is 5: want none beside tenants"},
+		{"rate", map[string]any{"rate": 5.0, "tenants": map[string]float64{"b": math.NaN(), "a": 0}}, "tenants.a is 0: want a weight from 1e-6 to 1e6\ntenants.b is NaN: want a weight from 1e-6 to 1e6"},
+		{"red", map[string]any{"min": 20.0}, "max is 15: want a number of requests above min"},
+		{"pid", map[string]any{"kp": 0.0, "ki": 0.0}, "kp is 0: want one of kp, ki, kd above 0"},
+	} {
+		if _, err := build(t, tt.name, tt.knobs); err == nil || err.Error() != tt.want {
+			t.Errorf("%s %v: got %v, want %s", tt.name, tt.knobs, err, tt.want)
+		}
 	}
 }

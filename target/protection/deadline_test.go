@@ -28,6 +28,8 @@ func TestDeadlineAtDequeue(t *testing.T) {
 		{"allowance and slack, enough left", map[string]any{"allowance": "30ms", "slack": 20 * ms}, 50 * ms, false},
 		{"allowance and slack, too late", map[string]any{"allowance": "30ms", "slack": 20 * ms}, 50*ms + 1, true},
 		{"slack alone", map[string]any{"allowance": "0", "slack": 20 * ms}, 80*ms + 1, true},
+		{"90 of 100 ms waited, 10 needed", map[string]any{"allowance": "10ms"}, 90 * ms, false},
+		{"70 of 100 ms waited, 60 needed", map[string]any{"allowance": "60ms"}, 70 * ms, true},
 		{"quantile before any sample: the declared mean, enough left", nil, 90 * ms, false},
 		{"quantile before any sample: the declared mean, too late", nil, 90*ms + 1, true},
 		{"an allowance beyond the deadline", map[string]any{"allowance": "1h"}, 0, true},
