@@ -40,9 +40,10 @@ func (c *Caller) after(now time.Duration, a *Attempt, e Answer, level int) (agai
 	again = l.After(now, a, e)
 	if l.holder != nil {
 		for freed := l.holder.Release(now); freed != nil; freed = l.holder.Release(now) {
-			if !c.closing { // then it is withheld for the reason for which it was held
-				c.park(freed, now, level+1, "")
+			if c.closing || now >= freed.Deadline {
+				continue // it comes too late, and is withheld for the reason for which it was held
 			}
+			c.park(freed, now, level+1, "")
 		}
 	}
 	return again

@@ -416,4 +416,3 @@ func TestOptions(t *testing.T) {
 		})
 	}
 }
-

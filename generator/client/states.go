@@ -8,9 +8,6 @@ const (
 	perAll    = "all"
 )
 
-// perDoc documents the knob per.
-const perDoc = "whose state it is: client (every caller has its own) or all (one for the whole population)"
-
 func checkPer(per string) error {
 	if per != perClient && per != perAll {
 		return plugin.Knob("per", per, "client or all")
