@@ -18,7 +18,7 @@ func init() {
 				Mode: brownoutSwitch, Period: 50 * time.Millisecond,
 				Signal: signalWait, Setpoint: 100 * time.Millisecond,
 				High: 0.4, HighFor: 0, Low: 0.1, LowFor: 100 * time.Millisecond, Dwell: 500 * time.Millisecond,
-				Gain: 0.001, Quantile: 0.95,
+				Gain: 0.0003, Quantile: 0.95,
 			}
 		},
 		New: newBrownout,
@@ -42,7 +42,7 @@ type brownoutKnobs struct {
 	Low      float64       `yaml:"low" doc:"of switch, load up to which it goes off, at least 0, below high"`
 	LowFor   time.Duration `yaml:"low_for" doc:"of switch, how long load has to be at low before it goes off, a duration of at least 0"`
 	Dwell    time.Duration `yaml:"dwell" doc:"of switch, how long it stays on or off at least, a duration of at least 0"`
-	Gain     float64       `yaml:"gain" doc:"of dimmer, share of full answers to take away for each millisecond that the response time is too long, at each look, from 0 to 1"`
+	Gain     float64       `yaml:"gain" doc:"of dimmer, share of full answers to take away for each millisecond that the response time is too long, at each look, from 0 to 1; more reacts sooner and swings more"`
 	Quantile float64       `yaml:"quantile" doc:"of dimmer, quantile of the response times since the last look that is held at setpoint, above 0, below 1"`
 }
 

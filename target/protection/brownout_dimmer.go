@@ -12,7 +12,10 @@ import (
 //
 //	gain · (setpoint - response time)
 //
-// where the response time, in milliseconds, is a quantile of those since the last
+// A queue adds up what is too much by itself, so that an integral law overshoots
+// and swings around the setpoint, the more the larger the gain.
+//
+// The response time, in milliseconds, is a quantile of those since the last
 // look, from arrival to the end of the work. What was dropped has none. When none
 // ended at all, the oldest in the queue says how long it is at least; with lifo
 // that may be one that is never served. When nothing is inside either, the share
@@ -34,10 +37,15 @@ func (d *dimmer) Tick(now time.Duration, l Load) time.Duration {
 		response, ok = d.last-l.Oldest, true
 	}
 	if ok {
-		d.full += d.gain * float64(d.setpoint-response) / float64(time.Millisecond)
-		d.full = min(max(0, d.full), 1)
+		d.adjust(response)
 	}
 	return d.last + d.period
+}
+
+// adjust changes the share of full answers at a response time.
+func (d *dimmer) adjust(response time.Duration) {
+	d.full += d.gain * float64(d.setpoint-response) / float64(time.Millisecond)
+	d.full = min(max(0, d.full), 1)
 }
 
 func (d *dimmer) Admit(_ time.Duration, r *Request, _ Load) Reason {

@@ -72,7 +72,7 @@ func (s *loadSignal) at(now time.Duration, l *Load) float64 {
 	case s.kind == signalAge:
 		x = (now - l.Oldest).Seconds() / s.setpoint
 	default:
-		x = l.QueuedCost / l.CostRate / s.setpoint
+		x = l.QueuedCost / (l.CostRate * s.setpoint)
 	}
 	if x < maxSignal {
 		return max(0, x)

@@ -156,7 +156,7 @@ func (m *overloadManager) pressure(l *Load) float64 {
 	}
 	k := &m.knobs
 	if k.Wait > 0 && l.Waiting > 0 {
-		take(l.QueuedCost / l.CostRate / k.Wait.Seconds())
+		take(l.QueuedCost / (l.CostRate * k.Wait.Seconds()))
 	}
 	if k.Queue > 0 {
 		take(float64(l.Waiting) / float64(k.Queue))
