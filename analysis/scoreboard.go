@@ -202,5 +202,14 @@ func (r *Row) Judge(found *Result) {
 	}
 }
 
+// Unjudged says why no search for a knee was made: the row is judged by the
+// story alone.
+func (r *Row) Unjudged(why string) {
+	r.Verdict, r.Why = RowUnknown, why
+	if r.Recovery.Verdict == "not_recovered" {
+		r.Verdict, r.Why = RowStuck, r.Recovery.Why
+	}
+}
+
 // nearTen is from which multiple of the knee on a load counts as ten times it.
 const nearTen = 9.8

@@ -22,6 +22,9 @@ import (
 	"knee/profiles"
 )
 
+// compareVerb is the verb of the searches that compare makes.
+const compareVerb = "compare"
+
 // compareOptions are the flags of compare.
 type compareOptions struct {
 	runOptions
@@ -165,7 +168,7 @@ func (c *comparison) prepare() error {
 			return err
 		}
 	}
-	c.base = &session{w: c.w, o: &own, verb: "compare", profile: p}
+	c.base = &session{w: c.w, o: &own, verb: compareVerb, profile: p}
 	c.base.describe()
 	return nil
 }
@@ -303,7 +306,11 @@ func (c *comparison) measure(ctx context.Context, r boardRow) (measuredRow, erro
 	if err := c.tell(ctx, r, &out); err != nil {
 		return out, err
 	}
-	s, err := open(ctx, c.reading(), c.options(r), "find", c.profile, func(p *profiles.Profile) float64 { return 13 * p.Capacity() })
+	if why := c.unsearchable(); why != "" {
+		out.Unjudged(why)
+		return out, nil
+	}
+	s, err := open(ctx, c.reading(), c.options(r), compareVerb, c.profile, func(p *profiles.Profile) float64 { return 13 * p.Capacity() })
 	if err != nil {
 		return out, err
 	}
@@ -320,6 +327,15 @@ func (c *comparison) measure(ctx context.Context, r boardRow) (measuredRow, erro
 	}
 	out.Judge(found)
 	return out, nil
+}
+
+// unsearchable says why no search for a knee can be made of the profile's load;
+// "" when one can.
+func (c *comparison) unsearchable() string {
+	if _, err := c.base.profile.Workload(); err != nil {
+		return "no search for the knee: " + err.Error()
+	}
+	return ""
 }
 
 // tell runs the story and fills in what became of it.

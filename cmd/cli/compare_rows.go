@@ -3,7 +3,6 @@ package cli
 import (
 	"fmt"
 	"math"
-	"slices"
 	"time"
 
 	"knee/profiles"
@@ -17,7 +16,10 @@ import (
 // deadline. What reads the wall clock is left out of virtual time.
 func everyRow(p *profiles.Profile, wall bool) []boardRow {
 	const fifo = "fifo"
-	rows := []boardRow{{protect: "none", order: fifo}, {}}
+	rows := []boardRow{{protect: "none", order: fifo}}
+	if len(p.Target.Protections) > 0 || p.Target.Order.Kind != fifo {
+		rows = append(rows, boardRow{})
+	}
 	for _, i := range protection.Registry.All() {
 		if i.Name == "none" || i.Wall && !wall {
 			continue
@@ -32,7 +34,7 @@ func everyRow(p *profiles.Profile, wall bool) []boardRow {
 		}
 		rows = append(rows, boardRow{protect: "none", order: i.Name}, boardRow{protect: deadline, order: i.Name})
 	}
-	return slices.Compact(rows)
+	return rows
 }
 
 // withSize returns a protection as a chain. One that has to be told a size, which

@@ -26,6 +26,8 @@ const (
 	findPatient = 90 // timeouts, when that is longer
 	quickBudget = 11 * time.Second
 	quickSearch = 20 * time.Second // of a server that gets no spike
+	rowBudget   = 25 * time.Second // of a row of a scoreboard, which has many
+	rowPatient  = 40               // timeouts, when that is longer
 )
 
 func newFindCmd(w *world) *cobra.Command {
@@ -116,6 +118,8 @@ func newFinder(s *session, limit, multiple float64) (*finder, error) {
 	}
 	budget := max(findBudget, findPatient*s.longest())
 	switch {
+	case s.verb == compareVerb && !s.o.quick:
+		budget = max(rowBudget, rowPatient*s.longest())
 	case s.o.quick && s.resettable():
 		budget = quickBudget
 	case s.o.quick:

@@ -25,6 +25,7 @@ type listed struct {
 	Doc   string       `json:"doc"`
 	Worse string       `json:"worse,omitempty"`      // when it is worse than a plain bound on the queue
 	Wall  bool         `json:"wall_clock,omitempty"` // not in virtual time
+	Only  bool         `json:"virtual,omitempty"`    // in virtual time only
 	Knobs []listedKnob `json:"knobs,omitempty"`
 }
 
@@ -112,6 +113,9 @@ func printListed(out io.Writer, kind string, things []listed) {
 		if t.Wall {
 			fmt.Fprintf(out, "  %-*s  reads the wall clock: not with --virtual\n", width, "")
 		}
+		if t.Only {
+			fmt.Fprintf(out, "  %-*s  several servers: with --virtual only\n", width, "")
+		}
 		for _, k := range t.Knobs {
 			fmt.Fprintf(out, "    %-12s %-10s %s\n", k.Name, "("+k.Default+")", k.Doc)
 		}
@@ -141,7 +145,7 @@ func embedded() []listed {
 		panic(fmt.Sprintf("cli: an embedded profile is wrong: %v", err))
 	}
 	for _, p := range entries {
-		all = append(all, listed{Kind: "profile", Name: p.Name, Doc: p.Doc})
+		all = append(all, listed{Kind: "profile", Name: p.Name, Doc: p.Doc, Only: p.Virtual})
 	}
 	return all
 }
