@@ -26,19 +26,10 @@ type codel struct {
 	firstAbove time.Duration // when the queue will have been above target for an interval; 0: it is below
 	dropping   bool
 	dropNext   time.Duration
-	count      int // drops since dropping began, less when it began anew soon after
-	lastCount  int // count when dropping last began
-	stage      codelStage
+	count      int  // drops since dropping began, less when it began anew soon after
+	lastCount  int  // count when dropping last began
+	scheduled  bool // the last one was dropped on schedule, and another may be due
 }
-
-// codelStage is how far the RFC's dequeue has come when it asks for a request.
-type codelStage uint8
-
-const (
-	dequeueing codelStage = iota // this is the first it asks for
-	entered                      // it has begun to drop, and delivers the next whatever it is
-	scheduled                    // it has dropped one on schedule, and another may be due
-)
 
 func (*codel) Admit(time.Duration, *Request, Load) Reason { return "" }
 
@@ -46,17 +37,13 @@ func (*codel) Leave(time.Duration, *Request, End) {}
 
 func (c *codel) Pick(now time.Duration, r *Request, l Load) Reason {
 	c.last = max(c.last, now)
-	stage := c.stage
-	c.stage = dequeueing
-	above := c.above(standing(c.last, r, &l), l.Waiting)
-	if stage == entered {
-		return ""
-	}
-	if !above {
+	again := c.scheduled
+	c.scheduled = false
+	if !c.above(standing(c.last, r, &l), l.Waiting) {
 		c.dropping = false
 		return ""
 	}
-	if stage == scheduled {
+	if again {
 		if !c.linux {
 			c.count++
 		}
@@ -65,15 +52,14 @@ func (c *codel) Pick(now time.Duration, r *Request, l Load) Reason {
 	if r.Protected || c.dropping && c.last < c.dropNext {
 		return ""
 	}
-	if c.dropping {
-		if c.linux {
-			c.count++
-		}
-		c.stage = scheduled
-	} else {
+	if !c.dropping {
 		c.enter()
-		c.stage = entered
+		return ReasonCodel
 	}
+	if c.linux {
+		c.count++
+	}
+	c.scheduled = true
 	return ReasonCodel
 }
 

@@ -69,7 +69,8 @@ func TestCodelReentry(t *testing.T) {
 		want  time.Duration
 	}{
 		{"soon after", 0, 44721 * time.Microsecond}, // 100 ms / √5
-		{"long after", 1700 * ms, 100 * ms},
+		{"just under 16 intervals after a drop was due", 1500 * ms, 44721 * time.Microsecond},
+		{"just over", 1580 * ms, 100 * ms},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			const step = 10 * time.Microsecond
@@ -128,6 +129,16 @@ func TestCodelStopsInTheMiddle(t *testing.T) {
 	}
 	if got := drops(p, 401*ms, ms, 20*ms, 5, 1); !slices.Equal(got, []int{100}) {
 		t.Errorf("the next drop comes after %v ms, want a new interval: 100", got)
+	}
+}
+
+// TestCodelTimeRunsBackwards holds that an earlier instant counts as the latest seen.
+func TestCodelTimeRunsBackwards(t *testing.T) {
+	p := must(t, "codel", nil)
+	picked(p, 100*ms, 0, 5)
+	picked(p, 0, 20*ms, 5)
+	if picked(p, 199*ms, 100*ms, 5) != "" || picked(p, 200*ms, 100*ms, 5) == "" {
+		t.Error("want the first drop an interval after 100 ms")
 	}
 }
 
@@ -193,6 +204,20 @@ func TestFollyCodelConstantSojourn(t *testing.T) {
 		}
 		if n != want || n > 0 && first != 30*ms {
 			t.Errorf("%v each 10 ms: %d of 60 dropped, the first at %v; want %d, at 30ms", sojourn, n, first, want)
+		}
+	}
+}
+
+// TestFollyCodelAtTarget holds that a shortest sojourn of exactly target is not too long.
+func TestFollyCodelAtTarget(t *testing.T) {
+	for least, want := range map[time.Duration]bool{5 * ms: false, 5*ms + 1: true} {
+		p := must(t, "codel", map[string]any{"variant": "folly"})
+		dropped := false
+		for now := 10 * ms; now <= 600*ms; now += 10 * ms {
+			dropped = picked(p, now, least, 0) != "" || picked(p, now, 20*ms, 0) != "" || dropped
+		}
+		if dropped != want {
+			t.Errorf("%v at least: dropped is %v, want %v", least, dropped, want)
 		}
 	}
 }

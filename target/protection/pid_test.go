@@ -51,6 +51,7 @@ func TestPIDLaw(t *testing.T) {
 		{"integral falls", knobs(0, 0.1, 0), []time.Duration{0, 200 * ms, 200 * ms, 200 * ms, 0}, 0.2},
 		{"integral stays at the setpoint", knobs(0, 0.1, 0), []time.Duration{0, 300 * ms, 100 * ms, 100 * ms}, 0.2},
 		{"integral, no less than 0", knobs(0, 0.1, 0), []time.Duration{0, 0, 0, 0, 200 * ms}, 0.1},
+		{"integral waits while all are refused", knobs(1, 0.1, 0), []time.Duration{0, 300 * ms, 300 * ms, 300 * ms, 100 * ms}, 0.2},
 		{"derivative", knobs(0, 0, 0.2), []time.Duration{0, 100 * ms, 250 * ms}, 0.3},
 		{"derivative falls", knobs(0, 0, 0.2), []time.Duration{0, 250 * ms, 100 * ms}, 0},
 		{"all", knobs(0.1, 0.1, 0.1), []time.Duration{100 * ms, 200 * ms, 300 * ms}, 0.1*2 + 0.1*3 + 0.1},
@@ -149,7 +150,7 @@ func TestPIDDoesNotWindUp(t *testing.T) {
 		ticker := p.(protection.Ticker)
 		var now time.Duration
 		for ; now < spell; now += 10 * ms {
-			ticker.Tick(now, waiting(time.Second)) // it refuses all, and that is not enough
+			ticker.Tick(now, waiting(time.Minute)) // it refuses all, and that is not enough
 		}
 		if got := refuses(p); got != 1 {
 			t.Fatalf("refuses %.3f, want all", got)

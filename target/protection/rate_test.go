@@ -211,6 +211,21 @@ func TestRateSharesAtOnce(t *testing.T) {
 	}
 }
 
+func TestRateSharesTimeRunsBackwards(t *testing.T) {
+	p := must(t, "rate", map[string]any{"rate": 10.0, "burst": 2, "tenants": map[string]float64{"a": 1}})
+	in := 0
+	for range 100 {
+		for _, now := range []time.Duration{time.Second, 0} {
+			if p.Admit(now, of("a", 0), protection.Load{}) == "" {
+				in++
+			}
+		}
+	}
+	if in != 1 {
+		t.Errorf("%d let in at one instant, want half the burst", in)
+	}
+}
+
 // TestRateSharesNeverMore holds that all tenants together have no more than the
 // rate and the burst, whoever asks when, and no less while each asks often enough.
 func TestRateSharesNeverMore(t *testing.T) {
