@@ -32,6 +32,9 @@ type Overrides struct {
 	// URL says that another server is driven: the target is left out, and x
 	// may stay unknown until the capacity was found.
 	URL bool
+	// Virtual says that the run is in virtual time, which has no wall clock for
+	// plug-ins to read.
+	Virtual bool
 
 	Stdin    io.Reader                         // of the profile "-"; nil: there is none
 	ReadFile func(name string) ([]byte, error) // nil: the operating system's, but no further than MaxSize

@@ -132,6 +132,7 @@ func (d *decoder) validate(p *Profile, o Overrides) {
 	if p.Target != nil {
 		d.validateTarget(p)
 	}
+	d.validateClock(p, o.Virtual)
 	d.validateClient(p)
 	if o.URL {
 		p.Target = nil

@@ -110,7 +110,7 @@ func loadProfile(w *world, o *runOptions, name string) (*profiles.Profile, error
 	}
 	over := profiles.Overrides{
 		Set: o.set, Protect: o.protect, Order: o.order, Timeout: o.timeout,
-		Capacity: capacity, URL: o.url != "", Stdin: w.stdin,
+		Capacity: capacity, URL: o.url != "", Virtual: o.virtual, Stdin: w.stdin,
 	}
 	if o.seedSet {
 		over.Seed = &o.seed
