@@ -40,7 +40,8 @@ func (c *call) outcome(e *server.Effect, single bool, a *client.Answer) {
 	case server.Sever:
 		a.Result = client.Failed
 		if single {
-			a.Reason = kindSevered
+			*a = client.Answer{Result: client.Failed, Reason: kindSevered} // nothing came with it
+			return
 		}
 	}
 	a.Degraded = e.Answer.Degraded

@@ -11,12 +11,17 @@ import (
 func (c *Core) advance(now time.Duration, wakes bool) {
 	now = min(max(now, c.now), protection.Never-1)
 	for {
-		wake := c.nextWake()
+		wake, until, wakes := c.nextWake(), now, wakes
+		if c.resumed && c.now < now { // those outside come before anything later does
+			until, wakes = c.now, true
+		}
 		switch {
-		case c.endingNext <= now && c.endingNext <= wake:
+		case c.endingNext <= until && c.endingNext <= wake:
 			c.end(c.endingNext)
-		case wake < now || wake == now && wakes:
+		case wake < until || wake == until && wakes:
 			c.wake(wake)
+		case c.resumed && wakes:
+			c.letIn()
 		default:
 			c.now = now
 			return
@@ -35,23 +40,27 @@ func (c *Core) foresee() {
 }
 
 // nextWake returns the next instant at which a fault, an expiry, a tick or a
-// batch is due.
+// batch is due. In a process that stands still none of them is, apart from the
+// fault that lets it go on; then comes at once what was due meanwhile.
 func (c *Core) nextWake() time.Duration {
-	return min(c.faultNext, c.expiries.next(), c.plug.tickNext, c.batchNext)
+	if c.conditions.Paused {
+		return c.faultNext
+	}
+	return max(c.now, min(c.faultNext, c.expiries.next(), c.plug.tickNext, c.batchNext))
 }
 
 // wake does one of the things due at now: faults first, then expiries, then ticks.
 func (c *Core) wake(now time.Duration) {
 	c.now = now
-	switch now {
-	case c.faultNext:
+	switch {
+	case c.faultNext <= now:
 		c.bend()
-	case c.expiries.next():
+	case c.expiries.next() <= now:
 		r := c.expiries.first()
 		c.takeOut(r)
 		c.plug.order.Remove(r)
 		c.drop(now, r, r.ExpiresBy)
-	case c.plug.tickNext:
+	case c.plug.tickNext <= now:
 		c.tick()
 	default: // a batch has waited long enough: dispatch sees to it
 		c.batchNext = protection.Never
@@ -89,11 +98,20 @@ func (c *Core) end(now time.Duration) {
 
 // finish ends the work of one worker: that of r and, in a batch, of those after it.
 func (c *Core) finish(now time.Duration, r *protection.Request) {
-	c.busy--
+	took, cost := now-r.Started, 0.0
 	for r != nil {
 		next := r.Links.Next
 		r.Links.Next = nil
+		cost += r.Cost
 		c.serve(now, r, protection.Served)
 		r = next
 	}
+	c.free(cost, took)
+}
+
+// free ends the work of a worker, which got through so much cost in that time.
+func (c *Core) free(cost float64, took time.Duration) {
+	c.busy--
+	c.throughput.add(cost, took)
+	c.costRate = c.throughput.rate(c.conditions.Workers)
 }

@@ -22,6 +22,15 @@ func (b Batch) check(external bool) error {
 	return nil
 }
 
+// each returns how long a request keeps a worker in the mean, with batches that
+// are full.
+func (s *Spec) each() time.Duration {
+	if s.Batch.Size > 1 {
+		return s.Service + s.Batch.Overhead/time.Duration(s.Batch.Size)
+	}
+	return s.Service
+}
+
 // startBatch gives a free worker as many requests as a batch may have, and
 // reports whether it did. While there are fewer, it waits for more until the
 // oldest has waited as long as it may.

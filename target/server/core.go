@@ -29,6 +29,7 @@ type Core struct {
 	external line // running outside the core
 	stuck    []stuck
 	outside  []*protection.Request // came during a pause
+	resumed  bool                  // the pause is over and they have not been let in yet
 	expiries expiries
 	endings  endings
 
@@ -77,7 +78,7 @@ func New(s Spec) (*Core, error) {
 // begin puts plug into service in an empty server.
 func (c *Core) begin(plug plugIns) {
 	c.plug = plug
-	c.throughput = declared(c.spec.Service)
+	c.throughput = declared(c.spec.each())
 	c.costRate = c.throughput.rate(c.conditions.Workers)
 	c.debt = newDebt(c.spec, c.conditions.RejectCost)
 	c.tick()
@@ -150,7 +151,12 @@ func (c *Core) Advance(now time.Duration) { c.advance(now, true) }
 
 // Next returns the instant at which the core wants Advance, if nothing happens
 // before; Never when it waits for the shell alone.
-func (c *Core) Next() time.Duration { return min(c.endingNext, c.nextWake()) }
+func (c *Core) Next() time.Duration {
+	if c.resumed {
+		return c.now
+	}
+	return min(c.endingNext, c.nextWake())
+}
 
 // Effects returns what the shell has to carry out since the last call. The slice
 // is valid until the next call of Effects.

@@ -118,6 +118,9 @@ func (c *Core) proceed(now time.Duration, r *protection.Request, work time.Durat
 		return
 	}
 	c.external.add(r)
+	if c.crowded() {
+		c.crowd(now) // with this one: its pace stays that of its start
+	}
 	c.effects = append(c.effects, Effect{Kind: Start, R: r, At: now, Work: c.pace.stretch(work)})
 }
 
@@ -136,22 +139,19 @@ func (c *Core) Finish(now time.Duration, r *protection.Request, o protection.Out
 		return
 	}
 	c.external.remove(r)
-	c.busy--
 	c.serve(c.now, r, o)
+	c.free(r.Cost, c.now-r.Started)
 	c.dispatch(c.now)
 }
 
 // serve books the end of r's work and replies.
 func (c *Core) serve(now time.Duration, r *protection.Request, o protection.Outcome) {
 	c.running--
-	took := now - r.Started
-	c.throughput.add(r.Cost, took)
-	c.costRate = c.throughput.rate(c.conditions.Workers)
 	fails := r.Links.Fails
 	if fails != "" {
 		o = protection.Failed
 	}
-	c.leave(now, r, protection.End{Outcome: o, Reason: fails, Waited: r.Started - r.Arrived, Served: took})
+	c.leave(now, r, protection.End{Outcome: o, Reason: fails, Waited: r.Started - r.Arrived, Served: now - r.Started})
 	if o != protection.Served {
 		c.failed++
 		if fails != "" {

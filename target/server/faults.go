@@ -69,9 +69,7 @@ func (c *Core) bend() {
 	if cond.Crashes > was.Crashes {
 		c.crash()
 	}
-	if was.Paused && !cond.Paused {
-		c.letIn()
-	}
+	c.resumed = !cond.Paused && len(c.outside) > 0
 }
 
 // crash loses everything inside, and what the protections have learned. That
@@ -103,7 +101,7 @@ func (c *Core) Paused() bool { return c.conditions.Paused }
 // letIn takes in what came during a pause, in the order in which it came.
 func (c *Core) letIn() {
 	came := c.outside
-	c.outside = nil
+	c.outside, c.resumed = nil, false
 	for _, r := range came {
 		if c.admit(c.now, r) == "" {
 			c.enqueue(c.now, r)

@@ -14,6 +14,7 @@ import (
 // the healthy pace it is exact to the nanosecond.
 type pace struct {
 	at, done time.Duration // the work clock read done at the instant at
+	part     float64       // and so much more, from 0 to 1: no change of pace loses any work
 	factor   float64       // duration of one unit of work
 	stalled  bool          // the work clock stands
 }
@@ -26,7 +27,7 @@ func (p *pace) read(now time.Duration) time.Duration {
 	case p.factor == 1:
 		return p.done + (now - p.at)
 	}
-	return p.done + time.Duration(float64(now-p.at)/p.factor)
+	return p.done + time.Duration(p.part+float64(now-p.at)/p.factor)
 }
 
 // when returns the instant at which the work clock reads done; Never if it does
@@ -38,7 +39,7 @@ func (p *pace) when(done time.Duration) time.Duration {
 	case p.factor == 1:
 		return later(p.at, done-p.done)
 	}
-	d := math.Ceil(float64(done-p.done) * p.factor)
+	d := math.Ceil((float64(done-p.done) - p.part) * p.factor)
 	if d >= math.MaxInt64 {
 		return protection.Never
 	}
@@ -58,7 +59,15 @@ func (p *pace) set(now time.Duration, c fault.Conditions) {
 	if p.factor == c.WorkFactor && p.stalled == c.Stalled {
 		return
 	}
-	p.done, p.at = p.read(now), now
+	switch {
+	case p.stalled:
+	case p.factor == 1:
+		p.done += now - p.at
+	default:
+		whole, part := math.Modf(p.part + float64(now-p.at)/p.factor)
+		p.done, p.part = p.done+time.Duration(whole), part
+	}
+	p.at = now
 	p.factor, p.stalled = c.WorkFactor, c.Stalled
 }
 
