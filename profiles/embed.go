@@ -10,8 +10,9 @@ var embedded embed.FS
 
 // An Entry is one embedded profile.
 type Entry struct {
-	Name string
-	Doc  string // one line
+	Name    string
+	Doc     string // one line
+	Virtual bool   // it has a topology, which only virtual time has
 }
 
 // Names returns the embedded profiles, sorted by name.
@@ -22,7 +23,7 @@ func Names() ([]Entry, error) {
 		if err != nil {
 			return nil, err
 		}
-		entries = append(entries, Entry{Name: name, Doc: p.Doc})
+		entries = append(entries, Entry{Name: name, Doc: p.Doc, Virtual: p.Topology != nil})
 	}
 	return entries, nil
 }

@@ -511,7 +511,7 @@ func TestSources(t *testing.T) {
 		{"file", file, Overrides{}, "mine"},
 		{"stdin", "-", Overrides{Stdin: strings.NewReader(small)}, "<stdin>"},
 		{"no stdin", "-", Overrides{}, "!-: there is no standard input"},
-		{"unknown", "defualt", Overrides{}, `!unknown profile "defualt"; did you mean "default"?: known are bounded-queue, deadline-only, default, `},
+		{"unknown", "defualt", Overrides{}, `!unknown profile "defualt"; did you mean "default"?: known are attractive-shedding, `},
 		{"no name", "", Overrides{}, "!the profile has no name"},
 		{"no file", filepath.Join(dir, "none.yaml"), Overrides{}, "!" + filepath.Join(dir, "none.yaml") + ": there is no such file: want a file, or one of"},
 		{"directory", dir + "/", Overrides{}, "!" + dir + "/: is a directory: want a file"},

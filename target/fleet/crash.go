@@ -15,6 +15,7 @@ import (
 type Crash struct {
 	AtQueue int           `yaml:"at_queue" doc:"requests that a server can hold waiting, such as fit into its memory; one more crashes it; at least 1"`
 	Restart time.Duration `yaml:"restart_after,omitempty" doc:"how long a crashed server takes to come back; default 0: it does not"`
+	Spread  float64       `yaml:"spread,omitempty" doc:"how much shorter or longer each restart may take, at random, as a share of restart_after; 0 to 1; default 0"`
 }
 
 // Check returns a *plugin.KnobError for each field out of range, joined. It is
@@ -26,6 +27,9 @@ func (c *Crash) Check() error {
 	}
 	if c.Restart < 0 {
 		errs = append(errs, plugin.Knob("restart_after", c.Restart, "a duration of at least 0"))
+	}
+	if !(c.Spread >= 0 && c.Spread <= 1) {
+		errs = append(errs, plugin.Knob("spread", c.Spread, "a share from 0 to 1"))
 	}
 	return errors.Join(errs...)
 }
@@ -46,13 +50,19 @@ func (b *breakdown) Bend(now time.Duration, c *fault.Conditions) time.Duration {
 // all else that happens at this instant has happened: nothing may come between
 // the core's forgetting and the ends of the calls.
 func (n *node) checkLoad() {
-	if most := n.layer.Crash.AtQueue; most > 0 && n.broken == nil && n.core.Gauges(n.fleet.now).Waiting > most {
-		n.broken = &breakdown{until: protection.Never}
-		if n.layer.Crash.Restart > 0 {
-			n.broken.until = n.fleet.now + n.layer.Crash.Restart
-		}
-		n.fleet.falling = append(n.fleet.falling, n)
+	c := &n.layer.Crash
+	if c.AtQueue == 0 || n.broken != nil || n.core.Gauges(n.fleet.now).Waiting <= c.AtQueue {
+		return
 	}
+	n.broken = &breakdown{until: protection.Never}
+	if c.Restart > 0 {
+		takes := float64(c.Restart)
+		if c.Spread > 0 {
+			takes *= 1 + c.Spread*(2*n.layer.crashes.Float64()-1)
+		}
+		n.broken.until = n.fleet.now + time.Duration(takes)
+	}
+	n.fleet.falling = append(n.fleet.falling, n)
 }
 
 // crash breaks n down.

@@ -15,6 +15,7 @@ type layer struct {
 	nodes    []*node
 	balancer Balancer
 	rand     *rand.Rand // of the work that it is asked for
+	crashes  *rand.Rand // of how long restarts take
 	service  []server.Spec
 
 	inService []*Backend // what the balancer picks from
@@ -54,6 +55,7 @@ func (l *layer) begin() error {
 	}
 	l.balancer = b
 	l.rand = l.fleet.spec.Rand(l.Name + ".work")
+	l.crashes = l.fleet.spec.Rand(l.Name + ".crash")
 	for _, n := range l.nodes {
 		if err := n.begin(); err != nil {
 			return err
