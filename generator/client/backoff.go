@@ -37,7 +37,7 @@ func (b *Backoff) check() error {
 	if b.Base < 0 || b.Base > time.Hour {
 		errs = append(errs, plugin.Knob("backoff.base", b.Base, "0 to 1h"))
 	}
-	if b.Cap < b.Base || b.Cap > longest {
+	if b.Cap < max(b.Base, 0) || b.Cap > longest {
 		errs = append(errs, plugin.Knob("backoff.cap", b.Cap, "at least the base, up to 24h"))
 	}
 	switch b.Jitter {

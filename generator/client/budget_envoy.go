@@ -47,7 +47,7 @@ func (b *concurrentBudget) begin(_ time.Duration, further, planned bool) bool {
 	return true
 }
 
-func (b *concurrentBudget) end(_ time.Duration, c course, _ *Answer) {
+func (b *concurrentBudget) end(_ time.Duration, c course, _ Result) {
 	if c&hasBegun != 0 {
 		b.active--
 	}

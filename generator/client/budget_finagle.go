@@ -33,4 +33,4 @@ func (b *tokenBudget) plan(now time.Duration) bool {
 }
 
 func (*tokenBudget) begin(time.Duration, bool, bool) bool { return true }
-func (*tokenBudget) end(time.Duration, course, *Answer)   {}
+func (*tokenBudget) end(time.Duration, course, Result)    {}

@@ -22,8 +22,8 @@ func (t *tokenThrottle) plan(time.Duration) bool { return t.tokens > t.most/2 }
 
 func (*tokenThrottle) begin(time.Duration, bool, bool) bool { return true }
 
-func (t *tokenThrottle) end(_ time.Duration, _ course, e *Answer) {
-	switch e.Result {
+func (t *tokenThrottle) end(_ time.Duration, _ course, r Result) {
+	switch r {
 	case OK:
 		t.tokens = min(t.tokens+t.back, t.most)
 	case Rejected, Failed, TimedOut:

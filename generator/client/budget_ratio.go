@@ -32,4 +32,4 @@ func (b *ratioBudget) plan(now time.Duration) bool {
 const rounding = 1e-9
 
 func (*ratioBudget) begin(time.Duration, bool, bool) bool { return true }
-func (*ratioBudget) end(time.Duration, course, *Answer)   {}
+func (*ratioBudget) end(time.Duration, course, Result)    {}

@@ -115,39 +115,39 @@ func TestConcurrentBudget(t *testing.T) {
 func TestTokenThrottle(t *testing.T) {
 	b := newTokenThrottle(10, 0.1)
 	for i, want := range []bool{true, true, true, true, false, false} {
-		b.end(0, 0, &refused)
+		b.end(0, 0, Rejected)
 		if b.plan(0) != want || b.tokens != (9-i)*1000 {
 			t.Errorf("after %d failures %d thousandths of a token, allowed %v: want %d, %v", i+1, b.tokens, b.plan(0), (9-i)*1000, want)
 		}
 	}
 	successes := 0
 	for ; !b.plan(0); successes++ {
-		b.end(0, 0, &Answer{})
+		b.end(0, 0, OK)
 	}
 	if successes != 11 {
 		t.Errorf("%d successes until one is allowed, want 11", successes)
 	}
 	// Of 11 endings one may fail, for ever.
 	for range 1000 {
-		b.end(0, 0, &refused)
+		b.end(0, 0, Rejected)
 		for range 10 {
-			b.end(0, 0, &Answer{})
+			b.end(0, 0, OK)
 		}
 	}
 	if !b.plan(0) {
 		t.Error("none allowed at a failure among 11")
 	}
 	for range 1000 {
-		b.end(0, 0, &refused)
+		b.end(0, 0, Rejected)
 		for range 9 {
-			b.end(0, 0, &Answer{})
+			b.end(0, 0, OK)
 		}
 	}
 	if b.plan(0) {
 		t.Error("one allowed at a failure among 10")
 	}
-	b.end(0, 0, &Answer{Result: Cancelled})
-	if b.end(0, 0, &Answer{Result: NotSent}); b.tokens < 0 {
+	b.end(0, 0, Cancelled)
+	if b.end(0, 0, NotSent); b.tokens < 0 {
 		t.Error("what was never answered took a token")
 	}
 }

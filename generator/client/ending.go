@@ -190,8 +190,10 @@ func (c *Caller) overhear(now time.Duration, a *Attempt, answer Answer) {
 		done.kind = record.Rejected
 	case answer.Result == Failed:
 		done.kind = record.Failed
-	default:
+	case o.sent == 0:
 		done.kind = record.Unsent
+	default: // the others decide, and nothing better is known of them
+		done.kind, done.reason = record.Timeout, ""
 	}
 	if last {
 		o.last, o.lastOne = done, nil
@@ -220,6 +222,9 @@ func (c *Caller) hush(due time.Duration, a *Attempt) {
 // giveUp ends o as everything is abandoned.
 func (c *Caller) giveUp(now time.Duration, o *original) {
 	e := ending{kind: record.Unfinished, done: now}
+	if o.late {
+		e = o.lateOne
+	}
 	if o.sent == 0 {
 		e.kind, e.reason = record.Unsent, ReasonOutOfTime
 		for _, a := range o.live {

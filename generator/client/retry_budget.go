@@ -47,7 +47,7 @@ type budget interface {
 	first(now time.Duration)                             // a first attempt passes
 	plan(now time.Duration) bool                         // may a further one be planned?
 	begin(now time.Duration, further, planned bool) bool // an attempt is about to pass; planned says that it was allowed before
-	end(now time.Duration, c course, e *Answer)          // one of those is over
+	end(now time.Duration, c course, r Result)           // one of those is over
 }
 
 // course is what a budget has seen of an attempt: it stands in the mark.
@@ -146,6 +146,6 @@ func (r *retryBudget) Before(now time.Duration, a *Attempt) (time.Duration, stri
 }
 
 func (r *retryBudget) After(now time.Duration, a *Attempt, e Answer) time.Duration {
-	(*r.states.get(a)).end(now, course(a.Mark.Count), &e)
+	(*r.states.get(a)).end(now, course(a.Mark.Count), e.Result)
 	return never
 }
