@@ -30,7 +30,7 @@ type LayerReport struct {
 	Served       uint64         `json:"served"`
 	Rejected     uint64         `json:"rejected"`
 	Failed       uint64         `json:"failed"`
-	GaveUp       uint64         `json:"gave_up"`       // nobody waited for the answer any more: a timeout, or the layer above lost the request
+	GaveUp       uint64         `json:"gave_up"`       // nobody waited for the answer any more: a timeout, a crash in the layer above, or a reset
 	Unwanted     uint64         `json:"unwanted"`      // of these, served in the end, in vain
 	NoServer     uint64         `json:"no_server"`     // of Rejected, because no server was in service
 	LeastServers int            `json:"least_servers"` // fewest servers that were in service at once
@@ -44,8 +44,9 @@ type ServerReport struct {
 	Served       uint64 `json:"served"`
 	Rejected     uint64 `json:"rejected"` // refused at arrival or dropped from the queue
 	Failed       uint64 `json:"failed"`
-	Lost         uint64 `json:"lost"` // inside when it crashed; of those that it had handed on to the next layer, some are among Served
-	Peak         int    `json:"peak"` // most requests that waited at once
+	Lost         uint64 `json:"lost"`   // inside when it crashed; of those that it had handed on to the next layer, some are among Served
+	Resets       uint64 `json:"resets"` // inside when it was reset
+	Peak         int    `json:"peak"`   // most requests that waited at once
 	Crashes      uint64 `json:"crashes"`
 	Ejections    uint64 `json:"ejections"`
 	Checks       uint64 `json:"checks"`        // health checks
@@ -86,7 +87,7 @@ func (n *node) report() ServerReport {
 	own := n.core.Counts()
 	crashed := own.FailedBy[string(server.ReasonCrash)]
 	r := ServerReport{
-		Requests: own.Arrived, Served: own.Served, Failed: own.Failed - crashed, Lost: crashed + n.counts.lost, Peak: own.Peak,
+		Requests: own.Arrived, Served: own.Served, Failed: own.Failed - crashed, Lost: crashed + n.counts.lost, Resets: own.Resets, Peak: own.Peak,
 		Crashes: n.counts.crashes, Ejections: n.counts.ejections, Checks: n.counts.checks, FailedChecks: n.counts.failedChecks,
 		InService: n.open() && !n.sick,
 	}

@@ -210,18 +210,24 @@ func (f *Fleet) begin() error {
 // servers may then be in part as before.
 func (f *Fleet) Reset(now time.Duration) error {
 	f.Advance(now)
-	for _, n := range f.nodes {
-		if err := n.core.Reset(f.now); err != nil {
-			return fmt.Errorf("fleet: server %s: %w", n.name(), err)
-		}
-		n.core.Effects() // nobody in the fleet waits any more
-		n.dirty = false
-		f.due[n.id] = n.core.Next()
-	}
 	for c := f.open.first; c != nil; c = f.open.first {
 		f.open.remove(c)
 		f.door.resets++
 		f.tell(server.Refuse, c.outer, protection.Answer{Reason: server.ReasonReset})
+		if c.layer != nil {
+			c.layer.counts.gaveUp++
+		}
+		c.leave()
+	}
+	for _, n := range f.nodes {
+		n.release()
+	}
+	for _, n := range f.nodes {
+		if err := n.core.Reset(f.now); err != nil {
+			return fmt.Errorf("fleet: server %s: %w", n.name(), err)
+		}
+		n.core.Effects() // nobody waits for those any more
+		n.dirty = false
 	}
 	f.dirty, f.falling = f.dirty[:0], f.falling[:0]
 	f.timers, f.calls = timers{}, calls{} // what is still referred to there has ended

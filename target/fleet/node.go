@@ -71,6 +71,16 @@ func (n *node) begin() error {
 	return n.employ()
 }
 
+// release makes n wait for nothing any more.
+func (n *node) release() {
+	if n.caller != nil {
+		n.caller.abandon()
+	}
+	if n.health.open != nil {
+		n.health.open.leave()
+	}
+}
+
 // employ makes n's caller, where there is a layer to call.
 func (n *node) employ() error {
 	if n.layer.next == nil {

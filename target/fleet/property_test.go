@@ -15,6 +15,14 @@ import (
 	"knee/target/server"
 )
 
+// paused is a fault that keeps arrivals outside.
+type paused struct{ _ byte }
+
+func (*paused) Bend(_ time.Duration, c *fault.Conditions) time.Duration {
+	c.Paused = true
+	return protection.Never
+}
+
 // slowdown is a fault that makes work take so many times as long.
 type slowdown struct{ factor float64 }
 
@@ -85,7 +93,7 @@ type script struct {
 	spec  fleet.Spec
 	rate  int
 	until time.Duration
-	fault bool
+	fault string
 	reset bool
 }
 
@@ -93,7 +101,7 @@ func drawScript(t *rapid.T) script {
 	s := script{
 		rate:  rapid.SampledFrom([]int{50, 300, 1000}).Draw(t, "rate"),
 		until: 300 * ms,
-		fault: rapid.Bool().Draw(t, "fault"),
+		fault: rapid.SampledFrom([]string{"", "slowdown", "withoutWorkers", "gone", "paused"}).Draw(t, "fault"),
 		reset: rapid.Bool().Draw(t, "reset"),
 	}
 	for i := range rapid.IntRange(1, 3).Draw(t, "layers") {
@@ -119,11 +127,27 @@ func (s script) play(t *rapid.T) *run {
 		ended[e.r] = true
 	}
 	random := rand.New(rand.NewPCG(3, 3))
-	slow := &slowdown{3}
+	var ft fault.Fault
+	switch s.fault {
+	case "slowdown":
+		ft = &slowdown{3}
+	case "withoutWorkers":
+		ft = &withoutWorkers{}
+	case "gone":
+		ft = &gone{}
+	case "paused":
+		ft = &paused{}
+	}
+	last := len(s.spec.Layers) - 1
 	for at := time.Duration(0); at < s.until; at += time.Duration(random.ExpFloat64() * float64(time.Second) / float64(s.rate)) {
-		if s.fault && o.at < 100*ms && at >= 100*ms {
+		if ft != nil && o.at < 100*ms && at >= 100*ms {
 			o.until(100 * ms)
-			o.Inject(100*ms, 0, 0, slow)
+			o.Inject(100*ms, last, 0, ft)
+			o.collect()
+		}
+		if ft != nil && o.at < 250*ms && at >= 250*ms {
+			o.until(250 * ms)
+			o.Lift(250*ms, last, 0, ft)
 			o.collect()
 		}
 		if s.reset && o.at < 200*ms && at >= 200*ms {
@@ -137,6 +161,10 @@ func (s script) play(t *rapid.T) *run {
 			}
 		}
 		o.send(at, time.Duration(random.IntN(20))*ms, 80*ms)
+	}
+	if ft != nil {
+		o.Lift(o.at, last, 0, ft)
+		o.collect()
 	}
 	o.drain()
 	return o
@@ -157,9 +185,6 @@ func TestConservation(t *testing.T) {
 		o.until(o.at + 10*time.Second)
 		layers := o.Report().Layers
 		for i, l := range layers {
-			if s.reset {
-				break // a reset forgets how the attempts between layers ended
-			}
 			if sum := l.Served + l.Rejected + l.Failed + l.GaveUp; l.Attempts != sum {
 				t.Fatalf("layer %d: %d attempts, %d ended: %+v", i, l.Attempts, sum, l)
 			}
@@ -167,7 +192,7 @@ func TestConservation(t *testing.T) {
 			for k, n := range l.Servers {
 				requests += n.Requests
 				checks += n.Checks
-				ended, most := n.Served+n.Rejected+n.Failed+n.Lost, n.Requests
+				ended, most := n.Served+n.Rejected+n.Failed+n.Lost+n.Resets, n.Requests
 				if s.spec.Layers[i].Hop.Async {
 					most += n.Lost // what it had served itself and handed on
 				}

@@ -66,3 +66,17 @@ func TestScalerFollowsTheLoad(t *testing.T) {
 		}
 	}
 }
+
+// A worker that waits for the next layer does not use its CPU: two servers at 25%
+// of their CPU and 75% of their workers are just right for a target of 25%.
+func TestWaitingIsNoWork(t *testing.T) {
+	front := servers("front", 2, 10, 5*ms)
+	front.Scaler = fleet.Scaler{Signal: fleet.SignalCPU, Target: 0.25, Min: 1, Max: 4, Interval: time.Second, DownAfter: time.Second}
+	o := newRun(t, fleet.Spec{Layers: []fleet.Layer{front, servers("back", 1, 100, 10*ms)}})
+	o.load(0, 20*time.Second, 1000, 5*ms, 0)
+	o.drain()
+	o.check(t)
+	if o.Report().Layers[0].Served != 20000 || len(o.events) != 0 {
+		t.Errorf("events %v, want none", o.events)
+	}
+}
