@@ -304,6 +304,9 @@ func (d *decoder) validateTopology(p *Profile) {
 		return
 	}
 	d.validateGroup("topology", &t.Group, len(t.Layers) > 0)
+	if p.Target.Batch != nil && len(t.Layers) > 0 && (t.Call == nil || !t.Call.Async) {
+		d.faultAt("target.batch", "target.batch: a worker that waits for topology.layers takes one request at a time", "want no batch, or topology.call.async: true")
+	}
 	if t.Pools != nil {
 		d.knobFaults("topology.pools", t.Pools.Check())
 	}

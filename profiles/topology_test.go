@@ -166,6 +166,9 @@ topology:
 			`p.yaml:2:41: unknown balancer "fatsest"; did you mean "fastest"?: known are …`,
 			`p.yaml:2:79: unknown key "intervall" in topology.layers.0.health; did you mean "interval"?: known are …`,
 		}},
+		{"batches that wait", "target: {batch: {size: 5}}\ntopology: {layers: [{name: back}]}\n" + oneHold, []string{
+			`p.yaml:1:17: target.batch: a worker that waits for topology.layers takes one request at a time: want no batch, or topology.call.async: true`,
+		}},
 		{"no such server", "target: {}\ntopology: {servers: 3}\nfaults: [{kind: test_injury, server: 3}, {kind: test_injury, server: front/2}, {kind: test_injury, server: back/0}]\n" + oneHold, []string{
 			`p.yaml:3:38: faults.0.server is 3: want a server of the topology, numbered from 0, such as front/0`,
 			`p.yaml:3:108: faults.2.server is back/0: want …`,
