@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"bufio"
 	"errors"
 	"io"
 	"net"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"knee/target/protection"
+	"knee/target/server"
 )
 
 // Limits of the accept stage.
@@ -31,15 +33,33 @@ func (s *Server) shedding() bool {
 // turnAway answers a caller of whom nothing was read. Closing a socket that
 // holds unread bytes resets it, and the reset can overtake the answer; so the
 // connection is closed for sending, and what still comes is thrown away.
-func (k *connection) turnAway(a protection.Answer) {
+func (k *connection) turnAway(g signal) {
 	k.SetDeadline(time.Now().Add(drainFor))
-	if !k.write(k.s.answers.bytes(a, false, true)) {
+	if g.kind == server.Sever {
+		k.vanish()
+		return
+	}
+	if !k.write(k.s.answers.bytes(g, false, true)) {
 		return
 	}
 	if half, ok := k.Conn.(interface{ CloseWrite() error }); ok && half.CloseWrite() != nil {
 		return
 	}
 	io.CopyN(io.Discard, k.Conn, drainBytes)
+}
+
+// vanish takes a request and leaves it without an answer, as if the process had
+// died meanwhile. To close before it has come would be a reset, or none.
+func (k *connection) vanish() {
+	if k.br == nil {
+		k.br = bufio.NewReaderSize(k.Conn, maxLine)
+	}
+	c := k.s.take()
+	defer k.s.give(c)
+	var h head
+	if k.s.readHead(k.br, &h, c) == nil && h.body() {
+		h.readBody(k.br, io.Discard, maxSkip)
+	}
 }
 
 func isTimeout(err error) bool {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"knee/target/protection"
+	"knee/target/server"
 	"knee/target/wire"
 )
 
@@ -22,8 +23,10 @@ type answers struct {
 }
 
 type answerKey struct {
+	kind     server.EffectKind
 	reason   protection.Reason
 	degraded bool
+	noRetry  bool
 	headOnly bool
 	close    bool
 }
@@ -31,12 +34,13 @@ type answerKey struct {
 // maxAnswers bounds what is kept.
 const maxAnswers = 1000
 
-// bytes returns the answer a to write; the caller does not change it.
-func (k *answers) bytes(a protection.Answer, headOnly, closing bool) []byte {
-	if a.RetryAfter > 0 { // of a protection's own: seldom twice the same
-		return rawAnswer(a, headOnly, closing)
+// bytes returns the answer to write; the caller does not change it.
+func (k *answers) bytes(g signal, headOnly, closing bool) []byte {
+	a := &g.answer
+	if a.RetryAfter > 0 || a.Granted { // of a protection's own: seldom twice the same
+		return rawAnswer(g, headOnly, closing)
 	}
-	key := answerKey{a.Reason, a.Degraded, headOnly, closing}
+	key := answerKey{g.kind, a.Reason, a.Degraded, a.NoRetry, headOnly, closing}
 	for {
 		old := k.ready.Load()
 		if old != nil {
@@ -44,7 +48,7 @@ func (k *answers) bytes(a protection.Answer, headOnly, closing bool) []byte {
 				return b
 			}
 		}
-		b := rawAnswer(a, headOnly, closing)
+		b := rawAnswer(g, headOnly, closing)
 		grown := map[answerKey][]byte{key: b}
 		if old != nil {
 			if len(*old) >= maxAnswers {
@@ -58,28 +62,52 @@ func (k *answers) bytes(a protection.Answer, headOnly, closing bool) []byte {
 	}
 }
 
-// usualRetryAfter is what a refused caller is told to wait when no protection
-// says otherwise.
+// usualRetryAfter is what a refused caller is told to wait in Retry-After when no
+// protection says anything. Callers of ours are told that nothing was said.
 const usualRetryAfter = time.Second
 
-// retryAfter returns how long a refused caller is told to wait.
-func retryAfter(a protection.Answer) time.Duration {
-	return cmp.Or(a.RetryAfter, usualRetryAfter)
+// retryAfter returns how long a caller is told to wait before another attempt; 0
+// when nothing is said.
+func (g *signal) retryAfter() time.Duration {
+	if g.kind == server.Refuse {
+		return cmp.Or(g.answer.RetryAfter, usualRetryAfter)
+	}
+	return g.answer.RetryAfter
 }
 
-// rawAnswer returns the answer a as bytes of HTTP/1.1.
-func rawAnswer(a protection.Answer, headOnly, closing bool) []byte {
-	if a.Reason == "" {
-		var extra []byte
-		if a.Degraded {
-			extra = []byte(wire.Degraded + ": 1\r\n")
-		}
-		return raw(http.StatusOK, okBody, extra, headOnly, closing)
+// status returns the status of the answer.
+func (g *signal) status() int {
+	switch g.kind {
+	case server.Refuse:
+		return http.StatusServiceUnavailable
+	case server.Fail:
+		return http.StatusInternalServerError
 	}
-	extra := fmt.Appendf(nil, "%s: %s\r\n", wire.Reason, a.Reason)
-	extra = fmt.Appendf(extra, "%s: %s\r\n", wire.RetryAfter, wire.AppendRetryAfter(nil, retryAfter(a)))
-	extra = fmt.Appendf(extra, "%s: %s\r\n", wire.RetryAfterMs, wire.AppendMillis(nil, retryAfter(a)))
-	return raw(http.StatusServiceUnavailable, string(a.Reason)+"\n", extra, headOnly, closing)
+	return http.StatusOK
+}
+
+// rawAnswer returns the answer as bytes of HTTP/1.1.
+func rawAnswer(g signal, headOnly, closing bool) []byte {
+	a, status := &g.answer, g.status()
+	var extra []byte
+	if a.Granted {
+		extra = fmt.Appendf(extra, "%s: %d\r\n", wire.Credits, a.Credits)
+	}
+	if status == http.StatusOK {
+		if a.Degraded {
+			extra = append(extra, wire.Degraded+": 1\r\n"...)
+		}
+		return raw(status, okBody, extra, headOnly, closing)
+	}
+	extra = fmt.Appendf(extra, "%s: %s\r\n", wire.Reason, a.Reason)
+	if wait := g.retryAfter(); wait > 0 {
+		extra = fmt.Appendf(extra, "%s: %s\r\n", wire.RetryAfter, wire.AppendRetryAfter(nil, wait))
+		extra = fmt.Appendf(extra, "%s: %s\r\n", wire.RetryAfterMs, wire.AppendMillis(nil, a.RetryAfter))
+	}
+	if a.NoRetry {
+		extra = append(extra, wire.Retry+": no\r\n"...)
+	}
+	return raw(status, string(a.Reason)+"\n", extra, headOnly, closing)
 }
 
 // raw returns an answer of HTTP/1.1. extra are whole header lines. It has no

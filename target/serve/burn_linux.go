@@ -9,12 +9,14 @@ import (
 )
 
 // burn uses up work of this thread's CPU time: time during which the thread was
-// not running does not count, as it would not for real work. It stops early when over becomes true.
-func burn(work time.Duration, over *atomic.Bool) {
+// not running does not count, as it would not for real work. It stops early when over becomes true,
+// and stands still while b is shut.
+func burn(work time.Duration, over *atomic.Bool, b *barrier) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	end := threadTime() + work
 	for !over.Load() {
+		b.pass()
 		left := end - threadTime()
 		if left <= 0 {
 			return

@@ -63,6 +63,6 @@ func TestResetStopsBurning(t *testing.T) {
 func BenchmarkBurn(b *testing.B) {
 	var over atomic.Bool
 	for b.Loop() {
-		burn(100*time.Microsecond, &over)
+		burn(100*time.Microsecond, &over, new(barrier))
 	}
 }

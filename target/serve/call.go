@@ -13,8 +13,9 @@ import (
 type call struct {
 	req      protection.Request
 	facts    facts
-	stranger bool // asked for entry before anything of it was read, and not identified since
-	held     bool // let in and not yet enqueued
+	stranger bool          // asked for entry before anything of it was read, and not identified since
+	held     bool          // let in and not yet enqueued
+	entered  chan struct{} // one: it waited outside, and the core has decided
 	signals  chan signal
 	over     atomic.Bool // its last signal was sent: work that still burns may stop
 }
@@ -29,7 +30,7 @@ type signal struct {
 // newCall returns a call whose channel holds all signals that one request can
 // get, a Start and an end, so that the core never waits for a caller.
 func newCall() *call {
-	c := &call{signals: make(chan signal, 2)}
+	c := &call{signals: make(chan signal, 2), entered: make(chan struct{}, 1)}
 	c.req.Shell = c
 	return c
 }

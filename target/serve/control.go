@@ -44,18 +44,57 @@ func ListenControl(ctx context.Context, addr string) (net.Listener, error) {
 
 // A Change says what is to be different from now on. What it leaves out stays.
 type Change struct {
-	Workers *int `json:"workers,omitempty"` // number of workers, at least 0
+	Workers *int        `json:"workers,omitempty"` // number of workers, at least 0
+	Lift    []int       `json:"lift,omitempty"`    // faults of the profile to take out, by their numbers from 0
+	Inject  []Injection `json:"inject,omitempty"`  // faults of the profile to put in
+}
+
+// An Injection puts one fault of the profile into the server for some time.
+type Injection struct {
+	Fault int     `json:"fault"`  // its number in the profile, from 0
+	ForMs float64 `json:"for_ms"` // how long it stays if it is not lifted before, above 0, at most a day
 }
 
 // maxChange bounds the body of a change, in bytes.
 const maxChange = 1 << 16
 
-// Change carries out c.
+// Change carries out c: first what it lifts, last what it injects. It does
+// nothing when anything in it is out of range.
 func (s *Server) Change(c Change) error {
-	if c.Workers == nil {
-		return errors.New("nothing to change: want workers")
+	if c.Workers == nil && len(c.Lift) == 0 && len(c.Inject) == 0 {
+		return errors.New("nothing to change: want workers, lift or inject")
 	}
-	return s.SetWorkers(*c.Workers)
+	var errs []error
+	if c.Workers != nil {
+		errs = append(errs, checkWorkers(*c.Workers))
+	}
+	for _, i := range c.Lift {
+		errs = append(errs, s.checkFault(i))
+	}
+	for _, in := range c.Inject {
+		errs = append(errs, s.checkFault(in.Fault), checkLease(in.lease()))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	for _, i := range c.Lift {
+		errs = append(errs, s.Lift(i))
+	}
+	if c.Workers != nil {
+		errs = append(errs, s.SetWorkers(*c.Workers))
+	}
+	for _, in := range c.Inject {
+		errs = append(errs, s.Inject(in.Fault, in.lease()))
+	}
+	return errors.Join(errs...)
+}
+
+// lease returns how long the fault stays, 0 for what is no time.
+func (in Injection) lease() time.Duration {
+	if ns := in.ForMs * float64(time.Millisecond); ns > 0 && ns <= float64(maxLease) {
+		return time.Duration(ns)
+	}
+	return 0
 }
 
 // Control returns the control endpoint of s: GET /counts (JSON), GET /metrics
@@ -95,7 +134,7 @@ func readChange(r io.Reader) (Change, error) {
 	d := json.NewDecoder(r)
 	d.DisallowUnknownFields()
 	if err := d.Decode(&c); err != nil {
-		return c, fmt.Errorf("reading the change: %w: want JSON with the field workers", err)
+		return c, fmt.Errorf("reading the change: %w: want JSON with the fields workers, lift, inject", err)
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return c, errors.New("reading the change: more than one JSON value: want one")

@@ -13,11 +13,43 @@ import (
 // had arrived, and the rest could not be read.
 const ReasonMalformed protection.Reason = "malformed"
 
-// admit asks the core whether c may enter. A refusal arrives as a signal too.
-func (s *Server) admit(c *call) (in bool) {
+// arrive hands c, all of which has been read, to the core. What becomes of it
+// arrives as signals.
+func (s *Server) arrive(c *call) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if now := s.now(); s.register(c, now) {
+		s.core.Arrive(now, &c.req)
+		s.carry(now)
+	}
+}
+
+// admit asks the core whether c, of which there is more to read, may enter. What
+// it decides otherwise arrives as a signal too. While the process is said to
+// stand still, c waits outside.
+func (s *Server) admit(c *call) (in bool) {
+	s.mu.Lock()
 	now := s.now()
+	if !s.register(c, now) {
+		s.mu.Unlock()
+		return false
+	}
+	s.core.Advance(now)
+	if s.core.Paused() {
+		s.outside = append(s.outside, c)
+		s.carry(now)
+		s.mu.Unlock()
+		<-c.entered
+		return c.held
+	}
+	defer s.mu.Unlock()
+	c.held = s.core.Admit(now, &c.req) == ""
+	s.carry(now)
+	return c.held
+}
+
+// register makes c known, and refuses it when the server is closed. The lock is held.
+func (s *Server) register(c *call, now time.Duration) (open bool) {
 	s.nextID++
 	c.req.ID = s.nextID
 	if s.cfg.ShedAt == Accept {
@@ -27,11 +59,8 @@ func (s *Server) admit(c *call) (in bool) {
 	}
 	if s.frozen {
 		c.signals <- signal{kind: server.Refuse, answer: protection.Answer{Reason: server.ReasonReset}}
-		return false
 	}
-	c.held = s.core.Admit(now, &c.req) == ""
-	s.carry(now)
-	return c.held
+	return !s.frozen
 }
 
 // enqueue lets c, which was let in, wait for a worker.
@@ -85,22 +114,19 @@ func (s *Server) wake() {
 	s.carry(now)
 }
 
-// carry carries out the effects of the last call of the core and sets the timer
-// for what it wants next. The lock is held.
+// carry carries out the effects of the last call of the core, lets in who waits
+// outside when a pause is over, and sets the timer for what the core wants next.
+// The lock is held.
 func (s *Server) carry(now time.Duration) {
-	for _, e := range s.core.Effects() {
-		c := e.R.Shell.(*call)
-		switch e.Kind {
-		case server.Refuse:
-			s.shed.Store(int64(now))
-			s.tally.reject(c, e.Answer.Reason)
-			c.over.Store(true)
-		case server.Reply:
-			s.tally.serve(c)
-			c.over.Store(true)
-		}
-		c.signals <- signal{e.Kind, e.Work, e.Answer}
+	s.carryOut(now)
+	for len(s.outside) > 0 && !s.core.Paused() {
+		c := s.outside[0]
+		s.outside = s.outside[1:]
+		c.held = s.core.Admit(now, &c.req) == ""
+		s.carryOut(now)
+		c.entered <- struct{}{}
 	}
+	s.barrier.set(s.core.Stalled())
 	next := s.core.Next()
 	if next == s.armed || s.frozen {
 		return
@@ -111,6 +137,26 @@ func (s *Server) carry(now time.Duration) {
 		return
 	}
 	s.timer.Reset(next - now)
+}
+
+// carryOut carries out the effects of the last call of the core.
+func (s *Server) carryOut(now time.Duration) {
+	for _, e := range s.core.Effects() {
+		c := e.R.Shell.(*call)
+		switch e.Kind {
+		case server.Refuse:
+			s.shed.Store(int64(now))
+			s.tally.reject(c, e.Answer.Reason)
+			c.over.Store(true)
+		case server.Reply:
+			s.tally.serve(c)
+			c.over.Store(true)
+		case server.Fail, server.Sever:
+			s.tally.fail(c)
+			c.over.Store(true)
+		}
+		c.signals <- signal{e.Kind, e.Work, e.Answer}
+	}
 }
 
 // stranger fills in what is assumed of a caller that has not said anything yet.
@@ -136,6 +182,13 @@ func (s *Server) reset() error {
 	return err
 }
 
+func checkWorkers(n int) error {
+	if n < 0 {
+		return fmt.Errorf("workers is %d: want at least 0", n)
+	}
+	return nil
+}
+
 // fixedWorkers is a fault that holds the number of workers at n.
 type fixedWorkers struct{ n int }
 
@@ -147,8 +200,8 @@ func (f *fixedWorkers) Bend(_ time.Duration, c *fault.Conditions) time.Duration 
 // SetWorkers changes the number of workers to n, at least 0, until the next
 // call. Workers that are busy and too many finish their requests first.
 func (s *Server) SetWorkers(n int) error {
-	if n < 0 {
-		return fmt.Errorf("workers is %d: want at least 0", n)
+	if err := checkWorkers(n); err != nil {
+		return err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

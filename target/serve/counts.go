@@ -13,9 +13,11 @@ type Counts struct {
 	Served   uint64            `json:"served"`
 	Degraded uint64            `json:"degraded"` // among served
 	Failed   uint64            `json:"failed"`
-	Refused  map[string]uint64 `json:"refused"` // by reason, at arrival
-	Dropped  map[string]uint64 `json:"dropped"` // by reason, from the queue
-	Resets   uint64            `json:"resets"`  // requests inside when the server was reset
+	FailedBy map[string]uint64 `json:"failed_by"` // among failed, by reason
+	Refused  map[string]uint64 `json:"refused"`   // by reason, at arrival
+	Dropped  map[string]uint64 `json:"dropped"`   // by reason, from the queue
+	Resets   uint64            `json:"resets"`    // requests inside when the server was reset
+	Peak     int               `json:"peak"`      // most requests that ever waited at once
 
 	Classes map[string]Share `json:"classes"`
 	Tenants map[string]Share `json:"tenants"`
@@ -27,6 +29,9 @@ type Counts struct {
 	OldestMs float64 `json:"oldest_ms"` // age of the oldest request in the queue
 	CostRate float64 `json:"cost_rate"` // cost per second with all workers busy, measured
 	DebtMs   float64 `json:"debt_ms"`   // work that rejections have cost and no worker has begun to pay
+	Limit    int     `json:"limit"`     // lowest limit on the requests inside that a protection sets now; 0 when none does
+
+	Faults []string `json:"faults"` // kinds of those that are in the server now, in the order of their numbers
 
 	BadHeaders uint64  `json:"bad_headers"` // header values that were ignored because they could not be read
 	Prepared   uint64  `json:"prepared"`    // bodies decoded, authenticated and logged
@@ -45,10 +50,11 @@ func (s *Server) Counts() Counts {
 	n, g := s.core.Counts(), s.core.Gauges(now)
 	return Counts{
 		Arrived: n.Arrived, Served: n.Served, Degraded: n.Degraded, Failed: n.Failed,
-		Refused: n.Refused, Dropped: n.Dropped, Resets: n.Resets,
+		FailedBy: n.FailedBy, Refused: n.Refused, Dropped: n.Dropped, Resets: n.Resets, Peak: n.Peak,
 		Classes: s.tally.byClass(), Tenants: s.tally.byTenant(),
 		Waiting: g.Waiting, Running: g.Running, Admitted: g.Admitted, Workers: g.Workers,
-		OldestMs: millis(g.OldestAge), CostRate: g.CostRate, DebtMs: millis(g.Debt),
+		OldestMs: millis(g.OldestAge), CostRate: g.CostRate, DebtMs: millis(g.Debt), Limit: g.Limit,
+		Faults:     s.present(),
 		BadHeaders: s.tally.badHeaders, Prepared: s.prepared.Load(), BadBodies: s.badBodies.Load(),
 		ShedAt: s.cfg.ShedAt, UptimeMs: millis(now),
 	}
@@ -60,6 +66,6 @@ func millis(d time.Duration) float64 { return float64(d) / float64(time.Millisec
 func (n Counts) Core() server.Counts {
 	return server.Counts{
 		Arrived: n.Arrived, Served: n.Served, Degraded: n.Degraded, Failed: n.Failed,
-		Refused: n.Refused, Dropped: n.Dropped, Resets: n.Resets,
+		FailedBy: n.FailedBy, Refused: n.Refused, Dropped: n.Dropped, Resets: n.Resets, Peak: n.Peak,
 	}
 }

@@ -21,6 +21,9 @@ type facts struct {
 	criticality protection.Criticality
 	judged      bool // criticality was given
 	cost        float64
+	bytes       int64 // of the body; 0: none, or not known
+	attempt     int   // 0: not given
+	protected   bool
 	bad         int
 }
 
@@ -39,6 +42,8 @@ const (
 	headerTenant      = "knee-tenant"
 	headerCriticality = "knee-criticality"
 	headerCost        = "knee-cost"
+	headerAttempt     = "knee-attempt"
+	headerProtected   = "knee-protected"
 )
 
 // header takes in one header of the request; name is in lower case. It keeps
@@ -76,6 +81,13 @@ func (s *Server) header(c *call, name, value string) {
 		if ok = err == nil && cost > 0 && !math.IsInf(cost, 1); ok {
 			c.facts.cost = cost
 		}
+	case headerAttempt:
+		n, err := strconv.ParseUint(value, 10, 31)
+		if ok = err == nil && n > 0; ok {
+			c.facts.attempt = int(n)
+		}
+	case headerProtected:
+		c.facts.protected, ok = value == "1", value == "1" || value == "0"
 	}
 	if !ok {
 		c.facts.bad++
@@ -89,6 +101,7 @@ func (s *Server) identify(c *call) {
 	f, r := &c.facts, &c.req
 	class := &s.cfg.Classes[f.class]
 	r.Class, r.Client = f.class, f.client
+	r.Bytes, r.Attempt, r.Protected = f.bytes, f.attempt, f.protected
 	r.Tenant, r.Criticality, r.Cost, r.Work = class.Tenant, class.Criticality, class.Cost, f.work
 	if f.tenant != "" {
 		r.Tenant = f.tenant

@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"time"
 
-	"knee/target/protection"
 	"knee/target/server"
 	"knee/target/wire"
 )
@@ -21,6 +20,8 @@ var headersRead = [...]struct{ canonical, lower string }{
 	{wire.Tenant, headerTenant},
 	{wire.Criticality, headerCriticality},
 	{wire.Cost, headerCost},
+	{wire.Attempt, headerAttempt},
+	{wire.Protected, headerProtected},
 	{wire.GRPCTimeout, headerGRPC},
 	{wire.EnvoyTimeout, headerEnvoy},
 }
@@ -34,7 +35,7 @@ const okBody = "ok\n"
 func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	c := s.take()
 	defer s.give(c)
-	c.facts.arrived = s.now()
+	c.facts.arrived, c.facts.bytes = s.now(), max(0, r.ContentLength)
 	for _, h := range headersRead {
 		if v := r.Header[h.canonical]; len(v) > 0 {
 			s.header(c, h.lower, v[0])
@@ -44,28 +45,39 @@ func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "the body cannot be read", http.StatusBadRequest)
 		return
 	}
-	if in := s.admit(c); !in {
-		writeAnswer(w, (<-c.signals).answer)
+	if s.cfg.ShedAt == Late || r.ContentLength == 0 {
+		s.arrive(c)
+		writeAnswer(w, r, s.await(c))
 		return
 	}
-	if s.cfg.ShedAt != Late && r.ContentLength != 0 && !s.prepareHTTP(r) {
+	if in := s.admit(c); !in {
+		writeAnswer(w, r, <-c.signals)
+		return
+	}
+	if !s.prepareHTTP(r) {
 		s.release(c, ReasonMalformed)
 		http.Error(w, "the body cannot be read", http.StatusBadRequest)
 		return
 	}
-	writeAnswer(w, s.work(c))
+	writeAnswer(w, r, s.work(c))
 }
 
 // work lets c, which was let in, wait for a worker and be served, and returns
-// the answer: its Reason says whether it was served after all.
-func (s *Server) work(c *call) protection.Answer {
+// how that ended.
+func (s *Server) work(c *call) signal {
 	s.enqueue(c)
+	return s.await(c)
+}
+
+// await returns how c, which the core has, ends. On the way there it does the
+// work of c if that is not imaginary.
+func (s *Server) await(c *call) signal {
 	for {
 		g := <-c.signals
 		if g.kind != server.Start {
-			return g.answer
+			return g
 		}
-		burn(g.work, &c.over)
+		burn(g.work, &c.over, &s.barrier)
 		s.finish(c)
 	}
 }
@@ -84,20 +96,32 @@ func (s *Server) prepareHTTP(r *http.Request) bool {
 var (
 	plainText = []string{"text/plain; charset=utf-8"}
 	one       = []string{"1"}
+	no        = []string{"no"}
 	okLength  = []string{strconv.Itoa(len(okBody))}
 )
 
-// writeAnswer writes a through net/http.
-func writeAnswer(w http.ResponseWriter, a protection.Answer) {
-	h := w.Header()
+// writeAnswer answers r, which ended as g says, through net/http.
+func writeAnswer(w http.ResponseWriter, r *http.Request, g signal) {
+	if g.kind == server.Sever {
+		io.Copy(io.Discard, io.LimitReader(r.Body, maxSkip)) // to close on unread bytes would be a reset
+		panic(http.ErrAbortHandler)
+	}
+	h, a := w.Header(), &g.answer
 	h["Content-Type"] = plainText
-	if a.Reason != "" {
-		wait := retryAfter(a)
-		h[wire.RetryAfter] = []string{string(wire.AppendRetryAfter(nil, wait))}
-		h[wire.RetryAfterMs] = []string{string(wire.AppendMillis(nil, wait))}
+	if a.Granted {
+		h[wire.Credits] = []string{strconv.Itoa(a.Credits)}
+	}
+	if status := g.status(); status != http.StatusOK {
+		if wait := g.retryAfter(); wait > 0 {
+			h[wire.RetryAfter] = []string{string(wire.AppendRetryAfter(nil, wait))}
+			h[wire.RetryAfterMs] = []string{string(wire.AppendMillis(nil, a.RetryAfter))}
+		}
+		if a.NoRetry {
+			h[wire.Retry] = no
+		}
 		h[wire.Reason] = []string{string(a.Reason)}
 		h["Content-Length"] = []string{strconv.Itoa(len(a.Reason) + 1)}
-		w.WriteHeader(http.StatusServiceUnavailable)
+		w.WriteHeader(status)
 		io.WriteString(w, string(a.Reason)+"\n")
 		return
 	}

@@ -160,7 +160,8 @@ func (s *Server) field(line []byte, h *head, c *call) error {
 		h.expect = strings.EqualFold(string(value), "100-continue")
 	case "knee-signature":
 		h.signed = string(value)
-	case headerClass, headerClient, headerWork, headerTimeout, headerGRPC, headerEnvoy, headerTenant, headerCriticality, headerCost:
+	case headerClass, headerClient, headerWork, headerTimeout, headerGRPC, headerEnvoy, headerTenant, headerCriticality, headerCost,
+		headerAttempt, headerProtected:
 		s.header(c, string(name), string(value))
 	}
 	return nil

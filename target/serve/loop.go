@@ -11,6 +11,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"knee/target/server"
 )
 
 // loop serves connections at the accept and headers stages: a hand-kept minimum
@@ -67,9 +69,9 @@ func (l *loop) accept(conn net.Conn) {
 	if l.s.cfg.ShedAt == Accept {
 		k.admitted = l.s.take()
 		if !l.s.admit(k.admitted) {
-			a := (<-k.admitted.signals).answer
+			g := <-k.admitted.signals
 			l.s.give(k.admitted)
-			l.start(conn, func() { k.turnAway(a) })
+			l.start(conn, func() { k.turnAway(g) })
 			return
 		}
 	}
@@ -174,15 +176,25 @@ func (k *connection) next() bool {
 		k.malformed(c, err)
 		return false
 	}
-	if !c.stranger && !k.s.admit(c) {
-		return k.refuse(c, &h)
+	c.facts.bytes = max(0, h.length)
+	var g signal
+	if !c.stranger && !h.body() {
+		k.s.arrive(c)
+		g = k.s.await(c)
+	} else {
+		if !c.stranger && !k.s.admit(c) {
+			return k.refuse(<-c.signals, &h)
+		}
+		if h.body() && !k.prepare(c, &h) {
+			return false
+		}
+		g = k.s.work(c)
 	}
-	if h.body() && !k.prepare(c, &h) {
+	if g.kind == server.Sever {
 		return false
 	}
-	a := k.s.work(c)
 	closing := h.close || k.loop.closing.Load() || k.s.shedding()
-	return k.write(k.s.answers.bytes(a, h.headOnly, closing)) && !closing
+	return k.write(k.s.answers.bytes(g, h.headOnly, closing)) && !closing
 }
 
 // await waits for the first byte of the next request. At the accept stage it is
@@ -213,20 +225,23 @@ func (k *connection) await(patience time.Duration) bool {
 	}
 	c := k.s.take()
 	if !k.s.admit(c) {
-		a := (<-c.signals).answer
+		g := <-c.signals
 		k.s.give(c)
-		k.turnAway(a)
+		k.turnAway(g)
 		return false
 	}
 	k.admitted = c
 	return true
 }
 
-// refuse says no to c, whose head was read, and skips its body.
-func (k *connection) refuse(c *call, h *head) bool {
-	a := (<-c.signals).answer
+// refuse says no to a request whose head was read, and skips its body.
+func (k *connection) refuse(g signal, h *head) bool {
+	if g.kind == server.Sever {
+		h.readBody(k.br, io.Discard, maxSkip)
+		return false
+	}
 	closing := h.close || k.loop.closing.Load() || h.expect || h.length > maxSkip
-	if !k.write(k.s.answers.bytes(a, h.headOnly, closing)) || closing {
+	if !k.write(k.s.answers.bytes(g, h.headOnly, closing)) || closing {
 		return false
 	}
 	return !h.body() || h.readBody(k.br, io.Discard, maxSkip) == nil

@@ -20,7 +20,7 @@ var (
 	descArrived  = total("arrived_total", "Requests that arrived.")
 	descServed   = total("served_total", "Requests that were served.")
 	descDegraded = total("degraded_total", "Requests that were served with the cheaper answer.")
-	descFailed   = total("failed_total", "Requests that a worker took and failed.")
+	descFailed   = total("failed_total", "Requests that failed, were lost in a crash, or came while the server was down.")
 	descRefused  = total("refused_total", "Requests that were refused at arrival.", "reason")
 	descDropped  = total("dropped_total", "Requests that were let in and dropped before a worker took them.", "reason")
 	descResets   = total("reset_total", "Requests that were inside when the server was reset.")
@@ -29,16 +29,21 @@ var (
 	descClassArrived   = total("class_arrived_total", "Requests that arrived, by class.", "class")
 	descClassServed    = total("class_served_total", "Requests that were served, by class.", "class")
 	descClassDegraded  = total("class_degraded_total", "Requests that were served with the cheaper answer, by class.", "class")
+	descClassFailed    = total("class_failed_total", "Requests that failed, by class.", "class")
 	descClassRejected  = total("class_rejected_total", "Requests that were refused or dropped, by class.", "class", "reason")
 	descTenantArrived  = total("tenant_arrived_total", "Requests that arrived, by tenant.", "tenant")
 	descTenantServed   = total("tenant_served_total", "Requests that were served, by tenant.", "tenant")
 	descTenantDegraded = total("tenant_degraded_total", "Requests that were served with the cheaper answer, by tenant.", "tenant")
+	descTenantFailed   = total("tenant_failed_total", "Requests that failed, by tenant.", "tenant")
 	descTenantRejected = total("tenant_rejected_total", "Requests that were refused or dropped, by tenant.", "tenant", "reason")
 
 	descWaiting = desc("queue_length", "Requests that wait for a worker.")
+	descPeak    = desc("queue_peak", "Most requests that ever waited at once.")
 	descOldest  = desc("queue_oldest_seconds", "Age of the oldest request in the queue.")
 	descRunning = desc("running", "Requests that a worker is busy with.")
 	descWorkers = desc("workers", "Workers that exist.")
+	descLimit   = desc("limit", "Lowest limit on the requests inside that a protection sets; 0 when none does.")
+	descFault   = desc("fault", "Faults that are in the server.", "kind")
 )
 
 func desc(name, help string, labels ...string) *prometheus.Desc {
@@ -62,8 +67,8 @@ func (c collector) Collect(out chan<- prometheus.Metric) {
 	count := func(d *prometheus.Desc, v uint64, labels ...string) {
 		out <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(v), labels...)
 	}
-	gauge := func(d *prometheus.Desc, v float64) {
-		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v)
+	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
+		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
 	}
 	count(descArrived, n.Arrived)
 	count(descServed, n.Served)
@@ -81,6 +86,7 @@ func (c collector) Collect(out chan<- prometheus.Metric) {
 		count(descClassArrived, share.Arrived, name)
 		count(descClassServed, share.Served, name)
 		count(descClassDegraded, share.Degraded, name)
+		count(descClassFailed, share.Failed, name)
 		for reason, v := range share.Rejected {
 			count(descClassRejected, v, name, reason)
 		}
@@ -89,6 +95,7 @@ func (c collector) Collect(out chan<- prometheus.Metric) {
 		count(descTenantArrived, share.Arrived, name)
 		count(descTenantServed, share.Served, name)
 		count(descTenantDegraded, share.Degraded, name)
+		count(descTenantFailed, share.Failed, name)
 		for reason, v := range share.Rejected {
 			count(descTenantRejected, v, name, reason)
 		}
@@ -97,4 +104,13 @@ func (c collector) Collect(out chan<- prometheus.Metric) {
 	gauge(descOldest, n.OldestMs/1000)
 	gauge(descRunning, float64(n.Running))
 	gauge(descWorkers, float64(n.Workers))
+	gauge(descPeak, float64(n.Peak))
+	gauge(descLimit, float64(n.Limit))
+	present := map[string]float64{}
+	for _, kind := range n.Faults {
+		present[kind]++
+	}
+	for kind, count := range present {
+		gauge(descFault, count, kind)
+	}
 }

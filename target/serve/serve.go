@@ -2,8 +2,10 @@
 //
 // A Server answers every path and method alike. A request that the core lets in
 // waits until a worker has done its work and is answered with status 200; one
-// that is refused or dropped gets 503 with the reason in Knee-Reason. The work
-// is imaginary (the core says when it ends) or burns CPU (server.Spec.External).
+// that is refused or dropped gets 503 with the reason in Knee-Reason, one whose
+// work fails 500. Of a server that is down, or that a crash lost a request
+// of, callers see a connection that is closed without an answer. The work is
+// imaginary (the core says when it ends) or burns CPU (server.Spec.External).
 //
 // A caller that hangs up does not stop its work: as in most servers, what has
 // been let in is done, and that is what makes overload expensive.
@@ -27,6 +29,7 @@ import (
 // Config describes a server.
 type Config struct {
 	Core    server.Spec
+	Faults  []Fault   // what Inject can put into the server
 	ShedAt  Stage     // where it says no; default Handler
 	Classes []Class   // what Knee-Class may name; the first is that of a request that names none
 	Work    work.Dist // draws the work of a request without Knee-Work-Ns; nil: each takes Core.Service
@@ -51,6 +54,7 @@ type Server struct {
 	calls   sync.Pool
 	tenant  tenants
 	answers answers
+	barrier barrier // of work that burns
 
 	prepared, badBodies atomic.Uint64
 
@@ -61,6 +65,8 @@ type Server struct {
 	nextID  uint64
 	draw    *rand.Rand
 	workers *fixedWorkers
+	faults  map[int]*injection // that are in the server, by their number
+	outside []*call            // came during a pause, and there is more of them to read
 	tally   tally
 	frozen  bool // Close was called
 }
@@ -91,6 +97,8 @@ func New(cfg Config) (*Server, error) {
 		armed: protection.Never,
 		draw:  stream(cfg.Seed, "serve work"),
 		tally: newTally(cfg.Classes),
+
+		faults: map[int]*injection{},
 	}
 	s.shed.Store(-int64(sheddingFor))
 	s.calls.New = func() any { return newCall() }
@@ -163,6 +171,7 @@ func (s *Server) now() time.Duration { return time.Since(s.start) }
 func (s *Server) Close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.liftAll() // those outside come in and are refused, and work that burns goes on to its end
 	s.frozen = true
 	s.timer.Stop()
 	if err := s.reset(); err != nil {

@@ -285,7 +285,7 @@ func TestRefusalSaysWhyAndWhenToComeBack(t *testing.T) {
 		seconds, exact string
 	}{
 		{1500 * time.Millisecond, "2", "1500"},
-		{0, "1", "1000"},
+		{0, "1", "0"}, // callers of ours are told that nobody asked
 	} {
 		for _, stage := range []Stage{Accept, Headers, Handler, Late} {
 			s := newServer(t, &gate{after: c.after}, at(stage))

@@ -11,6 +11,7 @@ type Share struct {
 	Arrived  uint64            `json:"arrived"`
 	Served   uint64            `json:"served"`
 	Degraded uint64            `json:"degraded"` // among served
+	Failed   uint64            `json:"failed"`   // among them what a crash lost, and what came while the server was down
 	Rejected map[string]uint64 `json:"rejected"` // by reason, at arrival or later
 }
 
@@ -65,6 +66,10 @@ func (t *tally) serve(c *call) {
 			s.Degraded++
 		}
 	})
+}
+
+func (t *tally) fail(c *call) {
+	t.each(c, func(s *Share) { s.Failed++ })
 }
 
 func (t *tally) reject(c *call, why protection.Reason) {

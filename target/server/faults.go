@@ -98,6 +98,9 @@ func (c *Core) sever(r *protection.Request, why protection.Reason) {
 // then; Arrive keeps them itself.
 func (c *Core) Paused() bool { return c.conditions.Paused }
 
+// Stalled reports whether no work may make progress, wherever it is done.
+func (c *Core) Stalled() bool { return c.conditions.Stalled }
+
 // letIn takes in what came during a pause, in the order in which it came.
 func (c *Core) letIn() {
 	came := c.outside

@@ -22,12 +22,12 @@ const (
 	EnvoyTimeout = "X-Envoy-Expected-Rq-Timeout-Ms" // what Envoy sends upstream, whole milliseconds
 )
 
-// Headers of an answer. A refusal is status 503.
+// Headers of an answer. A refusal is status 503, work that failed 500.
 const (
-	Reason       = "Knee-Reason"         // why it was refused
+	Reason       = "Knee-Reason"         // why it was refused, or failed
 	Degraded     = "Knee-Degraded"       // "1" when the answer is the cheaper one
 	RetryAfter   = "Retry-After"         // RFC 9110, section 10.2.3: whole seconds, rounded up
-	RetryAfterMs = "Knee-Retry-After-Ms" // the same, exactly; see AppendMillis
+	RetryAfterMs = "Knee-Retry-After-Ms" // what a protection asked for, exactly, 0 when none did; see AppendMillis
 	Retry        = "Knee-Retry"          // "no" when the caller should not try again
 	Credits      = "Knee-Credits"        // attempts that the caller may have open from now on, a whole number
 )
