@@ -123,6 +123,7 @@ func (p *Profile) newProtection(link *Protection, stream string, workers int, se
 	return info.New(protection.Setup{
 		Workers: workers,
 		Service: service,
+		Classes: p.classNames(),
 		Rand:    p.stream(stream),
 	}, link.Knobs)
 }

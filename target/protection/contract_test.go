@@ -59,7 +59,7 @@ func field(t *testing.T, knobs any, name string) reflect.Value {
 		if i < 0 {
 			t.Fatalf("no knob %q", name)
 		}
-		v = v.Field(i)
+		v = v.FieldByIndex(reflect.VisibleFields(v.Type())[i].Index)
 	}
 	return v
 }
@@ -68,6 +68,10 @@ func field(t *testing.T, knobs any, name string) reflect.Value {
 func knobsOf(t reflect.Type, within string, f func(name string, knob reflect.StructField)) {
 	for i := range t.NumField() {
 		k := t.Field(i)
+		if k.Tag.Get("yaml") == ",inline" {
+			knobsOf(k.Type, within, f)
+			continue
+		}
 		name := within + k.Tag.Get("yaml")
 		f(name, k)
 		if k.Type.Kind() == reflect.Struct {
@@ -87,6 +91,9 @@ func TestContractDocs(t *testing.T) {
 	each(t, func(t *testing.T, i plugin.Info[protection.New]) {
 		if strings.HasSuffix(i.Doc, ".") || strings.Contains(i.Doc, "\n") {
 			t.Errorf("doc %q: want one line without a full stop", i.Doc)
+		}
+		if i.Worse == "" || strings.HasSuffix(i.Worse, ".") || strings.Contains(i.Worse, "\n") {
+			t.Errorf("worse %q: want one line without a full stop that says when a plain bound is better", i.Worse)
 		}
 		if i.Knobs == nil {
 			return

@@ -8,9 +8,10 @@ import (
 
 func init() {
 	Registry.Register(plugin.Info[New]{
-		Name: "none",
-		Doc:  "lets every request in",
-		New:  func(Setup, any) (Protection, error) { return none{}, nil },
+		Name:  "none",
+		Doc:   "lets every request in",
+		Worse: "from the knee on: everybody waits until nobody is answered in time",
+		New:   func(Setup, any) (Protection, error) { return none{}, nil },
 	})
 }
 

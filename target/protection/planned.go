@@ -4,7 +4,7 @@ import "slices"
 
 // planned are the protections that a profile may name one day.
 var planned = []string{
-	"aimd", "vegas", "gradient2", "gradient", "bbr",
+	"gradient", "bbr",
 	"slow_start",
 }
 

@@ -149,6 +149,7 @@ type Limiter interface {
 type Setup struct {
 	Workers int           // number of workers
 	Service time.Duration // declared mean service time
+	Classes []string      // names of the classes, by Request.Class
 	Rand    *rand.Rand    // seeded, for this instance alone
 }
 
