@@ -106,6 +106,28 @@ func TestBreakwaterGrants(t *testing.T) {
 	}
 }
 
+// TestBreakwaterCountsWhatIsOpen holds that a client has open what was let in and
+// has not left, and that others do not matter to it.
+func TestBreakwaterCountsWhatIsOpen(t *testing.T) {
+	b := newTestBreakwater(t, 10, nil)
+	long := Load{Waiting: 1000, QueuedCost: 1000, CostRate: 1000}
+	for i, step := range []struct {
+		do   func()
+		want int
+	}{
+		{func() { b.Admit(0, &Request{Client: 1}, Load{}) }, 1},
+		{func() { b.Admit(0, &Request{Client: 1}, Load{}) }, 2},
+		{func() { b.Admit(0, &Request{Client: 2}, Load{}) }, 2},
+		{func() { b.Admit(0, &Request{Client: 1}, long) }, 2}, // refused
+		{func() { b.Leave(0, &Request{Client: 1}, End{}) }, 1},
+		{func() { b.Leave(0, &Request{Client: 1}, End{Outcome: Dropped}) }, 0},
+	} {
+		if step.do(); b.clients.by[1].open != step.want {
+			t.Errorf("step %d: %d open, want %d", i, b.clients.by[1].open, step.want)
+		}
+	}
+}
+
 // TestBreakwaterForgets holds that memory is bounded, and that credits of clients
 // that have gone are free.
 func TestBreakwaterForgets(t *testing.T) {

@@ -70,7 +70,7 @@ func (*cost) Needs() string { return "the cost" }
 
 func (p *cost) Admit(now time.Duration, r *Request, l Load) Reason {
 	load := p.signal.at(now, &l)
-	if r.Protected || load <= p.from || r.Cost*(load-p.from) <= p.ordinary*(1-load) {
+	if r.Protected || r.Cost*(load-p.from) <= p.ordinary*(1-load) {
 		return ""
 	}
 	return ReasonCost

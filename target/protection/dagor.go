@@ -15,7 +15,7 @@ func init() {
 	Registry.Register(plugin.Info[New]{
 		Name:  "dagor",
 		Doc:   "refuses the least important of many levels, criticality times a hash of the client, by a cursor that moves with the queueing delay (WeChat's DAGOR)",
-		Worse: "when the load jumps: it sheds a twentieth more each window, which makes 45 windows from ten times capacity, without a bound until then; and with few clients, whose levels are too coarse for its steps",
+		Worse: "alone, when the load jumps: it sheds a twentieth more each window, 45 windows from ten times capacity, and lets in a hundredth more afterwards, so it needs a bound behind it and is slow to recover; and with few clients, whose levels are too coarse for its steps",
 		Knobs: func() any {
 			return &dagorKnobs{
 				Threshold: 20 * time.Millisecond, Window: time.Second, Requests: 2000,

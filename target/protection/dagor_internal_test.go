@@ -51,6 +51,32 @@ func TestDagorSteps(t *testing.T) {
 	}
 }
 
+// TestDagorStepBoundary holds that the cursor takes a level that just fits, and that
+// a step down leaves nothing over for the next one up.
+func TestDagorStepBoundary(t *testing.T) {
+	d := &dagor{alpha: 0.5, beta: 0.01, arrived: []int{100, 100, 100, 100}, cursor: 3, all: 400, in: 400, unused: 0.2}
+	if d.step(true); d.cursor != 1 || d.unused != 0 {
+		t.Errorf("cursor %d and %v over after half of 400, want 1 and nothing", d.cursor, d.unused)
+	}
+}
+
+// TestDagorCursor holds that the level at the cursor is let in, and no other beyond.
+func TestDagorCursor(t *testing.T) {
+	d := newTestDagor(t, nil)
+	for client := range uint32(1000) {
+		r := &Request{Client: client, Criticality: Criticality(client % 4)}
+		d.cursor = d.level(r)
+		if reason := d.Admit(0, r, Load{}); reason != "" {
+			t.Fatalf("level %d was refused at the cursor: %s", d.cursor, reason)
+		}
+		d.cursor--
+		if reason := d.Admit(0, r, Load{}); reason != ReasonDagor {
+			t.Fatalf("level %d was let in beyond the cursor", d.cursor+1)
+		}
+		d.all = 0
+	}
+}
+
 // TestDagorComesBack holds that levels larger than beta do not keep the cursor
 // where it is, and that no cursor is too low to come back from.
 func TestDagorComesBack(t *testing.T) {

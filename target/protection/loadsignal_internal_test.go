@@ -20,6 +20,7 @@ func TestLoadSignal(t *testing.T) {
 	}{
 		{"50 at 500/s are 100ms, the setpoint", signalWait, 0, queue, 1},
 		{"the wait for nobody", signalWait, 0, empty, 0},
+		{"the wait for nobody, without workers", signalWait, 0, Load{}, 0},
 		{"the wait for no workers", signalWait, 0, Load{Waiting: 1, QueuedCost: 1}, maxSignal},
 		{"the wait for nothing by no workers", signalWait, 0, Load{Waiting: 1}, maxSignal},
 		{"the oldest came 70ms ago", signalAge, 0, queue, 0.7},
