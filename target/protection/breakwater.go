@@ -15,7 +15,7 @@ func init() {
 	Registry.Register(plugin.Info[New]{
 		Name:  "breakwater",
 		Doc:   "grants credits to callers in its answers, as many in all as keep the wait at a target, and refuses at twice the target (Breakwater)",
-		Worse: "with callers that do not obey credits: it is a bound on the wait of twice the target then; and with more callers than there are credits, as each of them has one",
+		Worse: "with callers that do not obey credits: it is a bound on the wait of twice the target then; with those that do, without a deadline behind it: they send what they held back until it was too late; and with more callers than credits, as each of them has one",
 		Knobs: func() any {
 			return &breakwaterKnobs{
 				Target: 40 * time.Millisecond, Delay: signalWait, Interval: 10 * time.Millisecond,
