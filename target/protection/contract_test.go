@@ -177,6 +177,9 @@ func tape(p protection.Protection, n int) []protection.Reason {
 			Waiting: rng.IntN(100), Running: rng.IntN(10), Workers: 10, CostRate: 1000,
 			Oldest: now - time.Duration(rng.IntN(int(time.Second))), LastEmpty: now,
 		}
+		if id >= uint64(n)/8 {
+			l.Running = l.Workers // what goes by the workers wants to see them busy for long
+		}
 		l.Admitted, l.QueuedCost = l.Waiting+l.Running, float64(l.Waiting)
 		if ticker != nil && now >= tick {
 			tick = ticker.Tick(now, l)

@@ -3,10 +3,7 @@ package protection
 import "slices"
 
 // planned are the protections that a profile may name one day.
-var planned = []string{
-	"gradient", "bbr",
-	"slow_start",
-}
+var planned []string
 
 // NotBuilt reports whether name is a protection that knee knows of but does not
 // have yet, so that a profile can be told so instead of "unknown".

@@ -20,7 +20,7 @@ func named(t *testing.T, err error, knob string) {
 // already begun are not starved by what sheds by load, at the heaviest there is.
 func TestShedByLoadLetsTheProtectedIn(t *testing.T) {
 	heavy := protection.Load{Waiting: 10_000, Running: 10, Admitted: 10_010, Workers: 10, QueuedCost: 10_000, CostRate: 1000}
-	for _, name := range []string{"criticality", "cost", "overload_manager", "dagor", "breakwater", "pid", "red"} {
+	for _, name := range []string{"criticality", "cost", "overload_manager", "dagor", "breakwater", "pid", "red", "bbr", "slow_start"} {
 		t.Run(name, func(t *testing.T) {
 			p := must(t, name, nil)
 			ticker, _ := p.(protection.Ticker)
