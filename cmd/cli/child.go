@@ -167,14 +167,22 @@ func (c *child) Counts(ctx context.Context) (server.Counts, error) {
 	return n.Core(), nil
 }
 
-// failed says what could not be done, and that the server is gone if it is.
-func (c *child) failed(what string, err error) error {
+// Gone reports whether the process has ended, and all that was in it.
+func (c *child) Gone() bool {
 	select {
 	case <-c.exited:
-		return c.explain(fmt.Errorf("%s: it has ended: %w", what, c.ending()))
+		return true
 	default:
-		return fmt.Errorf("%s: %w", what, err)
+		return false
 	}
+}
+
+// failed says what could not be done, and that the server is gone if it is.
+func (c *child) failed(what string, err error) error {
+	if c.Gone() {
+		return c.explain(fmt.Errorf("%s: it has ended: %w", what, c.ending()))
+	}
+	return fmt.Errorf("%s: %w", what, err)
 }
 
 // CPU returns the CPU time that the server has used, and whether it is known:

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strconv"
@@ -15,6 +16,7 @@ import (
 	"knee/profiles"
 	"knee/target/fault"
 	"knee/target/fleet"
+	"knee/target/serve"
 )
 
 // A faulty server takes the faults of its profile, by their numbers in it.
@@ -196,6 +198,24 @@ func (s *session) leaveOut() {
 		s.meta.Warnings = append(s.meta.Warnings, fmt.Sprintf(
 			"the profile's faults were left out (%d): their instants are those of its own load, which knee run offers, and not knee %s", n, s.verb))
 	}
+}
+
+// childFaults puts faults into the built-in server through its control endpoint.
+// What it waits for is bounded by childControl.
+type childFaults struct{ child *child }
+
+func (f childFaults) inject(i int, lease time.Duration) error {
+	return f.child.Change(context.Background(), serve.Change{
+		Inject: []serve.Injection{{Fault: i, ForMs: lease.Seconds() * 1000}},
+	})
+}
+
+func (f childFaults) lift(i int) error {
+	err := f.child.Change(context.Background(), serve.Change{Lift: []int{i}})
+	if err != nil && f.child.Gone() {
+		return nil // and the fault with it
+	}
+	return err
 }
 
 // virtualFaults puts faults into the servers of a virtual run, which have no

@@ -16,6 +16,7 @@ import (
 
 	"knee/ci/verdict"
 	"knee/profiles"
+	"knee/target/fault"
 	"knee/target/protection"
 	"knee/target/serve"
 )
@@ -38,7 +39,10 @@ func newServeCmd(w *world) *cobra.Command {
 		Short: "the reference server alone",
 		Long: `serve runs the built-in server of a profile until it is interrupted. Counts,
 reset and changes are on the control endpoint, which wants the token that serve
-prints: curl -H "Authorization: Bearer TOKEN" http://CONTROL/counts`,
+prints: curl -H "Authorization: Bearer TOKEN" http://CONTROL/counts
+POST /change takes JSON: {"workers": 5} changes their number, {"inject": [{"fault": 0,
+"for_ms": 5000}]} puts in the profile's first fault for at most so long, {"lift": [0]}
+takes it out.`,
 		Example: `  knee serve
   knee serve limit --listen 127.0.0.1:9000 --set target.shed_at=headers`,
 		Args: cobra.MaximumNArgs(1),
@@ -149,6 +153,9 @@ func serverConfig(p *profiles.Profile) (serve.Config, error) {
 		return serve.Config{}, err
 	}
 	cfg := serve.Config{Core: spec, ShedAt: serve.Stage(p.Target.ShedAt), Work: dist, Seed: p.Seed}
+	for i, f := range p.Faults {
+		cfg.Faults = append(cfg.Faults, serve.Fault{Kind: f.Kind, New: func() (fault.Fault, error) { return p.NewFault(i, 0, 0) }})
+	}
 	for _, c := range p.Classes() {
 		cfg.Classes = append(cfg.Classes, serve.Class{
 			Name: c.Name, Criticality: protection.Criticality(c.Criticality), Tenant: c.Tenant, Cost: c.Cost,

@@ -210,6 +210,9 @@ func (s *session) start(ctx context.Context, recorder *record.Recorder, there *r
 		return fail(verdict.CodeUsage, "%w", err)
 	}
 	s.driver, s.live = d, d
+	if s.child != nil && len(s.profile.Faults) > 0 {
+		s.faults = newInjections(s.profile, childFaults{s.child}, s.event)
+	}
 	return nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -42,6 +43,52 @@ func TestBothWorldsGiveTheSameRecords(t *testing.T) {
 	}
 }
 
+// What callers do with their attempts is the same in both worlds as well, each
+// behaviour alone, all of them together, and with callers that hang up. The server
+// has a bound alone: where a worker ends one request and drops another at one
+// instant, the two answers, and what each of them lets go, come in either order.
+func TestBothWorldsGiveTheSameBehaviours(t *testing.T) {
+	const (
+		retry    = "{kind: retry, max_attempts: 3}"
+		budget   = "{kind: retry_budget, rule: %s, ratio: 0.5}"
+		throttle = "{kind: throttle, per: all, window: 1s, k: 1.5}"
+		hedge    = "{kind: hedge, delay: 30ms, max_attempts: 3}"
+		breaker  = "{kind: breaker, failures: 3, timeout: 50ms}"
+		window   = "{kind: window, credits: 5, per: all}"
+		blocking = "{kind: blocking, max_in_flight: 1, buffer: 1, max_block: 20ms}"
+	)
+	rule := func(name string) string { return fmt.Sprintf(budget, name) }
+	for name, chain := range map[string][]string{
+		"retry": {retry}, "throttle": {throttle}, "hedge": {hedge}, "breaker": {breaker}, "window": {window}, "blocking": {blocking},
+		"granted":         {window},
+		"by quantile":     {"{kind: hedge}"},
+		"without jitter":  {"{kind: retry, backoff: {base: 0s, cap: 0s, jitter: none}}"},
+		"ratio":           {retry, rule("ratio")},
+		"finagle":         {retry, rule("finagle")},
+		"envoy":           {retry, rule("envoy")},
+		"grpc":            {retry, hedge, rule("grpc")},
+		"hedged retries":  {retry, hedge},
+		"retried hedges":  {hedge, retry},
+		"breaker outside": {breaker, retry},
+		"all":             {throttle, retry, rule("ratio"), hedge, breaker, window, blocking},
+	} {
+		protect := "queue_bound:count=20"
+		if name == "granted" {
+			protect = "breakwater"
+		}
+		for _, end := range []string{"listen", "close"} {
+			t.Run(name+"/"+end, func(t *testing.T) {
+				n := compareWorlds(t, "default", profiles.Overrides{Protect: protect, Set: []string{
+					"client.behaviours=[" + strings.Join(chain, ", ") + "]", "client.on_timeout=" + end,
+				}})
+				if n.Attempts == n.Sent && n.Withheld == 0 {
+					t.Errorf("%d attempts of %d originals, none withheld: the case shows nothing of its behaviours", n.Attempts, n.Sent)
+				}
+			})
+		}
+	}
+}
+
 // singleServers returns the embedded profiles that both worlds can run: those
 // without a topology.
 func singleServers(t *testing.T) []string {
@@ -69,8 +116,8 @@ func embeddedProfiles(t *testing.T) []string {
 }
 
 // compareWorlds runs a healthy load, an overload and a light load, at most
-// 2,000 arrivals in all, in both worlds.
-func compareWorlds(t *testing.T, name string, o profiles.Overrides) {
+// 2,000 arrivals in all, in both worlds, and returns what became of them.
+func compareWorlds(t *testing.T, name string, o profiles.Overrides) record.Counts {
 	p, err := profiles.Load(name, o)
 	if err != nil {
 		t.Fatal(err)
@@ -82,6 +129,7 @@ func compareWorlds(t *testing.T, name string, o profiles.Overrides) {
 	part := time.Duration(float64(200*time.Second) / p.Capacity())
 	part = max(part, 4*time.Duration(p.Client.Timeout)/5) // an overload that no caller outwaits is none
 	spec.Jitter = true
+	own := lasts(spec.Phases)
 	spec.Phases = []plan.Phase{
 		{Kind: plan.Hold, Rate: 0.7 * p.Capacity(), For: part},
 		{Kind: plan.Spike, Rate: 2.5 * p.Capacity(), For: part},
@@ -94,6 +142,7 @@ func compareWorlds(t *testing.T, name string, o profiles.Overrides) {
 	if n := load.Count(); n < 300 || n > 2000 {
 		t.Fatalf("%d arrivals: want 300 to 2000, so that the case says something and stays quick", n)
 	}
+	squeeze(p, own, load.Duration())
 	inVirtual := inVirtualWorld(t, p, load)
 	if n := inVirtual.Total; n.Good == 0 || n.Good == n.Planned && n.Attempts == n.Planned {
 		t.Errorf("good: %d of %d, at the first attempt; want some and not all, or the case says little", n.Good, n.Planned)
@@ -104,6 +153,7 @@ func compareWorlds(t *testing.T, name string, o profiles.Overrides) {
 			t.Errorf("records differ (-virtual +live):\n%s", diff)
 		}
 	})
+	return inVirtual.Total.Counts
 }
 
 // records are everything that a Series knows.
@@ -154,8 +204,13 @@ func inVirtualWorld(t *testing.T, p *profiles.Profile, load *plan.Plan) records 
 	if err != nil {
 		t.Fatal(err)
 	}
+	faults := newInjections(p, newVirtualFaults(p, d, nil), nil)
+	d.Schedule(faults.cues(load.Duration()))
 	if err := d.Run(context.Background(), 0, load); err != nil {
 		t.Fatal(err)
+	}
+	if n := len(faults.windows); n != len(p.Faults) {
+		t.Errorf("%d of %d faults came: %v", n, len(p.Faults), faults.warnings)
 	}
 	return recordsOf(series)
 }
@@ -187,8 +242,13 @@ func inLiveWorld(t *testing.T, p *profiles.Profile, load *plan.Plan) records {
 	if err != nil {
 		t.Fatal(err)
 	}
+	faults := newInjections(p, servedFaults{server}, nil)
+	d.Schedule(faults.cues(load.Duration()))
 	if err := d.Run(context.Background(), 0, load); err != nil {
 		t.Error(err)
+	}
+	if n := len(faults.windows); n != len(p.Faults) {
+		t.Errorf("%d of %d faults came: %v", n, len(p.Faults), faults.warnings)
 	}
 	if err := d.Close(); err != nil {
 		t.Error(err)

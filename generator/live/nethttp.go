@@ -113,7 +113,7 @@ func (t *netHTTP) exchange(ctx context.Context, c *call) client.Answer {
 	p := t.prepared[c.arrival.Seq%uint64(len(t.prepared))][c.arrival.Class]
 	req, body := t.request(ctx, p, c)
 	began, sent, received := t.now(), n.socket.out.Load(), n.socket.in.Load()
-	kept := n.used || n.rested
+	kept := (n.used || n.rested) && !t.knee // our own server gives up no connection while it is idle
 
 	resp, err := n.http.RoundTrip(req)
 	head := err == nil
