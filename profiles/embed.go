@@ -2,6 +2,7 @@ package profiles
 
 import (
 	"embed"
+	"slices"
 	"strings"
 )
 
@@ -38,5 +39,6 @@ func embeddedNames() []string {
 	for _, f := range files {
 		names = append(names, strings.TrimSuffix(f.Name(), ".yaml"))
 	}
+	slices.Sort(names) // criticality before criticality-lost: files are in another order
 	return names
 }
