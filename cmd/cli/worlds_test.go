@@ -60,7 +60,7 @@ func TestBothWorldsGiveTheSameBehaviours(t *testing.T) {
 	rule := func(name string) string { return fmt.Sprintf(budget, name) }
 	for name, chain := range map[string][]string{
 		"retry": {retry}, "throttle": {throttle}, "hedge": {hedge}, "breaker": {breaker}, "window": {window}, "blocking": {blocking},
-		"granted":         {window},
+		"granted":         {"{kind: window, credits: 1}"},
 		"by quantile":     {"{kind: hedge}"},
 		"without jitter":  {"{kind: retry, backoff: {base: 0s, cap: 0s, jitter: none}}"},
 		"ratio":           {retry, rule("ratio")},
@@ -128,7 +128,15 @@ func compareWorlds(t *testing.T, name string, o profiles.Overrides) record.Count
 	}
 	part := time.Duration(float64(200*time.Second) / p.Capacity())
 	part = max(part, 4*time.Duration(p.Client.Timeout)/5) // an overload that no caller outwaits is none
+	most := time.Duration(float64(550*time.Second) / p.Capacity())
+	patient := part > most // no overload of this size is
+	part = min(part, most)
 	spec.Jitter = true
+	for i := range spec.Classes { // their own phases are longer than this load
+		if c := &spec.Classes[i]; c.Phases != nil {
+			c.Phases, c.Weight = nil, 1
+		}
+	}
 	own := lasts(spec.Phases)
 	spec.Phases = []plan.Phase{
 		{Kind: plan.Hold, Rate: 0.7 * p.Capacity(), For: part},
@@ -144,7 +152,7 @@ func compareWorlds(t *testing.T, name string, o profiles.Overrides) record.Count
 	}
 	squeeze(p, own, load.Duration())
 	inVirtual := inVirtualWorld(t, p, load)
-	if n := inVirtual.Total; n.Good == 0 || n.Good == n.Planned && n.Attempts == n.Planned {
+	if n := inVirtual.Total; n.Good == 0 || n.Good == n.Planned && n.Attempts == n.Planned && !patient {
 		t.Errorf("good: %d of %d, at the first attempt; want some and not all, or the case says little", n.Good, n.Planned)
 	}
 	synctest.Test(t, func(t *testing.T) {

@@ -86,7 +86,7 @@ func everything(tb testing.TB) []Behaviour {
 		build[retryKnobs](tb, "retry", 10, nil),
 		build[hedgeKnobs](tb, "hedge", 10, func(k *hedgeKnobs) { k.Delay = 30 * ms }),
 		build[budgetKnobs](tb, "retry_budget", 10, nil),
-		build[windowKnobs](tb, "window", 10, func(k *windowKnobs) { k.Credits = 5 }),
+		build[windowKnobs](tb, "window", 10, func(k *windowKnobs) { k.Credits, k.Allowance = 5, 1 }),
 		build[blockingKnobs](tb, "blocking", 10, nil),
 	}
 }

@@ -213,9 +213,15 @@ func TestWhateverBehavioursDo(t *testing.T) {
 			}
 		}
 		answers := []Answer{
-			{}, {Degraded: true}, {Granted: true, Credits: 1}, {Granted: true, Credits: 3}, refused, broken,
-			{Result: Rejected, Reason: "rate", RetryAfter: 20 * ms}, {Result: Rejected, Reason: "no", NoRetry: true},
-			{Result: NotSent, Reason: "ports"}, {Result: Rejected, Reason: "full", Granted: true},
+			{},
+			{Degraded: true},
+			{Granted: true, Credits: 1},
+			{Granted: true, Credits: 3},
+			refused, broken,
+			{Result: Rejected, Reason: "rate", RetryAfter: 20 * ms},
+			{Result: Rejected, Reason: "no", NoRetry: true},
+			{Result: NotSent, Reason: "ports"},
+			{Result: Rejected, Reason: "full", Granted: true},
 		}
 		seq, advanced := uint64(0), time.Duration(-1)
 		advance := func() {

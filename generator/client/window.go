@@ -22,17 +22,23 @@ func init() {
 }
 
 type windowKnobs struct {
-	Credits int    `yaml:"credits" doc:"attempts that may be open before the server has granted any, 1 to 1000000; what stays if it never does"`
-	Least   int    `yaml:"least" doc:"attempts that may be open whatever the server grants, 0 to 1000000; at 0 a caller that is granted none and has none open never asks again"`
-	Per     string `yaml:"per" doc:"whose state it is: client (every caller has its own) or all (one for the whole population)"`
+	Credits   int           `yaml:"credits" doc:"attempts that may be open before the server has granted any, 1 to 1000000; what stays if it never does"`
+	Least     int           `yaml:"least" doc:"attempts that may be open whatever the server grants, 0 to 1000000; at 0 a caller that is granted none and has none open never asks again"`
+	Allowance time.Duration `yaml:"allowance" doc:"how long before its deadline an attempt is given up, as it could not be answered in time any more, 0 to 24h; 0: half of the time from its arrival to the deadline"`
+	Per       string        `yaml:"per" doc:"whose state it is: client (every caller has its own) or all (one for the whole population)"`
 }
 
 // window holds attempts for which their caller has no free credit, in the order
-// in which they came, until their deadline. A grant replaces the one before.
+// in which they came, until shortly before their deadline. What was held to the
+// very deadline would be sent in vain, take a credit from the next, and have that
+// sent in vain as well. To measure how long an attempt takes would not do: callers
+// that begin under overload would see no success to measure. A grant replaces the
+// one before.
 type window struct {
-	least   int
-	states  states[credit]
-	touched *credit // whose attempt ended last
+	least     int
+	allowance time.Duration
+	states    states[credit]
+	touched   *credit // whose attempt ended last
 }
 
 // credit is the state of one caller.
@@ -53,10 +59,16 @@ func newWindow(s Setup, knobs any) (Behaviour, error) {
 	if k.Least < 0 || k.Least > 1e6 {
 		errs = append(errs, plugin.Knob("least", k.Least, "0 to 1000000"))
 	}
+	if k.Allowance < 0 || k.Allowance > longest {
+		errs = append(errs, plugin.Knob("allowance", k.Allowance, "0 to 24h"))
+	}
 	if err := errors.Join(append(errs, checkPer(k.Per))...); err != nil {
 		return nil, err
 	}
-	return &window{least: k.Least, states: newStates(s, k.Per, func() *credit { return &credit{most: k.Credits} })}, nil
+	return &window{
+		least: k.Least, allowance: k.Allowance,
+		states: newStates(s, k.Per, func() *credit { return &credit{most: k.Credits} }),
+	}, nil
 }
 
 func (w *window) Before(now time.Duration, a *Attempt) (time.Duration, string) {
@@ -65,9 +77,20 @@ func (w *window) Before(now time.Duration, a *Attempt) (time.Duration, string) {
 		c.open++
 		return now, ""
 	}
-	c.held.push(a)
-	a.Mark.Count = holding
-	return never, ReasonNoCredit
+	until := a.Deadline - w.needed(a)
+	if until > now {
+		c.held.push(a)
+		a.Mark.Count = holding
+	}
+	return until, ReasonNoCredit
+}
+
+// needed returns how much time a has to have left.
+func (w *window) needed(a *Attempt) time.Duration {
+	if w.allowance > 0 {
+		return w.allowance
+	}
+	return (a.Deadline - a.Arrival.At) / 2
 }
 
 func (w *window) After(_ time.Duration, a *Attempt, e Answer) time.Duration {
