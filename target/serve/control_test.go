@@ -57,7 +57,7 @@ func TestControl(t *testing.T) {
 		"no workers":       {"POST", "/change", `{"workers":0}`, 204, "", 0},
 		"negative workers": {"POST", "/change", `{"workers":-1}`, 400, "workers is -1: want at least 0", 1},
 		"unknown field":    {"POST", "/change", `{"wrokers":3}`, 400, `unknown field "wrokers"`, 1},
-		"nothing":          {"POST", "/change", `{}`, 400, "nothing to change: want workers", 1},
+		"nothing":          {"POST", "/change", `{}`, 400, "nothing to change: want workers, lift or inject", 1},
 		"two values":       {"POST", "/change", `{"workers":3} {"workers":4}`, 400, "want one", 1},
 		"no JSON":          {"POST", "/change", `workers=3`, 400, "reading the change", 1},
 		"too long":         {"POST", "/change", `{"workers":` + strings.Repeat(" ", maxChange) + `3}`, 400, "too large", 1},

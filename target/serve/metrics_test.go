@@ -8,9 +8,10 @@ import (
 
 func TestMetricsSayWhatTheCountsSay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newServer(t, &gate{open: 1}, func(c *Config) { c.Classes = []Class{{Name: "browse", Tenant: "a"}} })
+		s := newServer(t, &gate{open: 1}, func(c *Config) { c.Classes = []Class{{Name: "browse", Tenant: "a"}}; faulty(c) })
 		ask(s, map[string]string{"Knee-Cost": "none"})
 		ask(s, nil)
+		mustInject(t, s, stall)
 		w := control(s, "Bearer secret", "GET", "/metrics", "")
 		for _, line := range []string{
 			"knee_server_requests_arrived_total 2",
@@ -24,6 +25,10 @@ func TestMetricsSayWhatTheCountsSay(t *testing.T) {
 			"knee_server_queue_oldest_seconds 0",
 			"knee_server_running 0",
 			"knee_server_workers 1",
+			"knee_server_queue_peak 1",
+			"knee_server_limit 0",
+			`knee_server_requests_class_failed_total{class="browse"} 0`,
+			`knee_server_fault{kind="stall"} 1`,
 		} {
 			if !strings.Contains(w.Body.String(), line+"\n") {
 				t.Errorf("no line %q in\n%s", line, w.Body)

@@ -220,6 +220,8 @@ func TestHeadersBecomeTheRequest(t *testing.T) {
 		client  uint32
 		work    time.Duration
 		left    time.Duration // -1: no deadline
+		attempt int
+		protect bool
 		ignored uint64
 	}
 	usual := want{class: 0, crit: protection.Sheddable, tenant: "a", cost: 2, work: 10 * ms, left: -1}
@@ -242,6 +244,11 @@ func TestHeadersBecomeTheRequest(t *testing.T) {
 		"bad timeouts":  {"Knee-Timeout-Ms: -1|Grpc-Timeout: 1s|X-Envoy-Expected-Rq-Timeout-Ms: 25", with(func(w *want) { w.left, w.ignored = 25*ms, 2 })},
 		"bad cost":      {"Knee-Cost: 0", with(func(w *want) { w.ignored = 1 })},
 		"no number":     {"Knee-Cost: NaN", with(func(w *want) { w.ignored = 1 })},
+		"attempt":       {"Knee-Attempt: 3", with(func(w *want) { w.attempt = 3 })},
+		"no attempt":    {"Knee-Attempt: 0", with(func(w *want) { w.ignored = 1 })},
+		"protected":     {"Knee-Protected: 1", with(func(w *want) { w.protect = true })},
+		"unprotected":   {"Knee-Protected: 0", usual},
+		"protected?":    {"Knee-Protected: yes", with(func(w *want) { w.ignored = 1 })},
 		"bad level":     {"Knee-Criticality: vital", with(func(w *want) { w.ignored = 1 })},
 	} {
 		for _, stage := range []Stage{Headers, Handler} {
@@ -268,7 +275,7 @@ func TestHeadersBecomeTheRequest(t *testing.T) {
 				if r.Deadline == protection.Never {
 					left = -1
 				}
-				got := want{r.Class, r.Criticality, r.Tenant, r.Cost, r.Client, r.Work, left, s.Counts().BadHeaders}
+				got := want{r.Class, r.Criticality, r.Tenant, r.Cost, r.Client, r.Work, left, r.Attempt, r.Protected, s.Counts().BadHeaders}
 				if got != c.want {
 					t.Errorf("%s at %s:\n got %+v\nwant %+v", name, stage, got, c.want)
 				}
