@@ -15,6 +15,7 @@ import (
 	"knee/analysis"
 	"knee/ci/report"
 	"knee/ci/verdict"
+	"knee/generator/client"
 	"knee/generator/live"
 	"knee/generator/plan"
 	"knee/generator/record"
@@ -177,7 +178,8 @@ func (s *session) start(ctx context.Context, recorder *record.Recorder, there *r
 		if !known {
 			peak = plan.MaxRate
 		}
-		bound := live.AutoInFlight(peak, s.longest(), population.Grace)
+		attempts := float64(client.Attempts(population.Behaviours))
+		bound := live.AutoInFlight(attempts*peak, s.longest(), population.Grace)
 		population.MaxInFlight = bound.N
 		if known && bound.By != "load" {
 			s.meta.Warnings = append(s.meta.Warnings, bound.String())
