@@ -9,9 +9,8 @@ import (
 	"knee/profiles"
 )
 
-// Every embedded profile of several servers, and of what starves beside one,
-// shows what it says; and what its comment names as the cure keeps it from
-// happening, so that its last checks fail.
+// Every worked example shows what it says; and what its comment names as the cure,
+// or as what it would be without, keeps it from happening, so that its checks fail.
 func TestWorkedExamplesAndTheirCures(t *testing.T) {
 	cures := map[string][][]string{
 		"cascade":                 {{"--protect", "queue_bound:wait=50ms"}},
@@ -24,6 +23,21 @@ func TestWorkedExamplesAndTheirCures(t *testing.T) {
 		"connection-pools":        {{"--set", "topology.pools.connections=1", "--set", "topology.pools.wait=50ms"}},
 		"maintenance":             {{"--order", "priority:reserve=0.1,push_out=none"}},
 		"criticality-lost":        {{"--set", "topology.call.propagate.criticality=true"}},
+		"deadline-propagation":    {{"--set", "topology.call.propagate={deadline: false}", "--set", "topology.layers.0.call.propagate={deadline: false}"}},
+		"stage-deadlines":         {{"--set", "topology.layers.0.protections=[]"}},
+		"tatkal-spike":            {{"--protect", "queue_bound:count=1000"}},
+		"tatkal-bounded":          {{"--protect", "none"}},
+		"table-2000":              {{"--protect", "none"}, {"--protect", "deadline:allowance=0s"}},
+		"burst-and-drain":         {{"--protect", "queue_bound:wait=100ms"}},
+		"retry-storm":             {{"--set", "client.behaviours=[]"}, {"--set", "load.phases.0.rate=450/s", "--set", "load.phases.2.rate=450/s", "--set", "load.phases.3.rate=450/s", "--set", "load.phases.1.for=1s"}},
+		"retry-budget":            {{"--set", "client.behaviours.1.ratio=1"}},
+		"batching":                {{"--set", "target.batch.size=2"}},
+		"capacity-loss":           {{"--protect", "queue_bound:wait=25ms"}},
+		"cold-restart":            {{"--set", "faults.0.share=0"}},
+		"bimodal-tail":            {{"--set", "target.service={kind: constant, mean: 1ms}"}},
+		"criticality":             {{"--protect", "queue_bound:wait=100ms", "--order", "fifo"}},
+		"tenants":                 {{"--order", "fifo"}},
+		"partitions":              {{"--protect", "limit:limit=40"}},
 	}
 	entries, err := profiles.Names()
 	if err != nil {
