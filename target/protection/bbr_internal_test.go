@@ -53,6 +53,9 @@ func TestBBRLimit(t *testing.T) {
 			var now time.Duration
 			for _, x := range tt.buckets {
 				b.serve(x.pass, now, x.rtt)
+				for _, o := range []Outcome{Dropped, Failed} { // neither is goodput
+					b.Leave(now, &Request{}, End{Outcome: o, Served: time.Millisecond})
+				}
 				if now == 0 && b.Limit() != 1 {
 					t.Errorf("limit %d by a bucket that is not full, want 1", b.Limit())
 				}

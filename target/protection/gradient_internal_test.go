@@ -131,10 +131,10 @@ func TestGradientMeasurement(t *testing.T) {
 		t.Fatalf("limit %d and minRTT %v after 50 samples, want 40 and 10ms", g.Limit(), g.minRTT)
 	}
 	end := 3500 * time.Millisecond
-	if next := g.Tick(end, Load{}); next != end+100*time.Millisecond {
-		t.Errorf("wants the next limit at %v, want a window after the measurement", next)
+	g.serve(5, end-10*time.Millisecond, 10*time.Millisecond)
+	if next := g.Tick(end, Load{}); next != end+100*time.Millisecond || g.Limit() != 40 {
+		t.Errorf("limit %d and next look at %v, want 40 until a window after the measurement", g.Limit(), next)
 	}
-	g.serve(5, end, 10*time.Millisecond)
 	if g.Tick(end+99*time.Millisecond, Load{}); g.Limit() != 40 {
 		t.Errorf("limit %d before the window is over, want 40", g.Limit())
 	}
@@ -145,10 +145,15 @@ func TestGradientMeasurement(t *testing.T) {
 	if next := g.Tick(end+time.Minute-1, Load{}); g.Limit() != was || next != end+time.Minute {
 		t.Errorf("limit %d and next look at %v after a window without samples, want %d and %v", g.Limit(), next, was, end+time.Minute)
 	}
+	g.serve(40, end+time.Second, 10*time.Millisecond) // before the measurement
 	if g.Tick(end+time.Minute, Load{}); g.Limit() != 3 {
 		t.Errorf("limit %d a minute after the measurement, want 3", g.Limit())
 	}
-	g.serve(50, end+time.Minute, 20*time.Millisecond)
+	g.serve(49, end+time.Minute, 20*time.Millisecond)
+	if g.Limit() != 3 {
+		t.Errorf("limit %d after 49 samples of the second measurement, want 3", g.Limit())
+	}
+	g.serve(1, end+time.Minute, 20*time.Millisecond)
 	if g.Limit() != was || g.minRTT < 20*time.Millisecond {
 		t.Errorf("limit %d and minRTT %v after the second measurement, want %d and 20ms", g.Limit(), g.minRTT, was)
 	}

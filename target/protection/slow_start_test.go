@@ -81,6 +81,9 @@ func TestSlowStartAgain(t *testing.T) {
 		{"none served for just less than idle", 10 * second, func(p protection.Protection) {
 			lets(p, 60*second+1, 1)
 		}, 1000},
+		{"none served for just idle", 10 * second, func(p protection.Protection) {
+			lets(p, 60*second, 1)
+		}, 0},
 		{"none served for idle", 10 * second, func(p protection.Protection) {
 			lets(p, 40*second, 1)
 			lets(p, 55*second, 1) // starts again
