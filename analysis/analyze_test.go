@@ -55,7 +55,7 @@ func madeUp(stretches ...stretch) *record.Series {
 			default:
 				e.Kind, e.Reason = record.Rejected, "queue_full"
 			}
-			r.Attempt(i, 0, at, at, at+s.lag, true)
+			r.Attempt(i, 0, at, at, at+s.lag, true, false)
 			r.End(&e)
 		}
 		start += s.length

@@ -106,11 +106,11 @@ func (p *Population) arrive(now time.Duration, unsent string) {
 type books struct{ recorder *record.Recorder }
 
 func (b books) Attempted(a *Attempt, first bool) {
-	b.recorder.Attempt(a.Arrival.Step, a.Arrival.Class, a.Arrival.At, a.Planned, a.Sent, first)
+	b.recorder.Attempt(a.Arrival.Step, a.Arrival.Class, a.Arrival.At, a.Planned, a.Sent, first, a.Hedge && !first)
 }
 
 func (b books) Unattempted(a *Attempt, first bool) {
-	b.recorder.Unsend(a.Arrival.Step, a.Arrival.Class, a.Arrival.At, a.Planned, a.Sent, first)
+	b.recorder.Unsend(a.Arrival.Step, a.Arrival.Class, a.Arrival.At, a.Planned, a.Sent, first, a.Hedge && !first)
 }
 
 func (b books) Ended(_ *plan.Arrival, e *record.Ending) { b.recorder.End(e) }

@@ -64,6 +64,7 @@ func (c *checker) cell(l *lineCell) Cell {
 			Planned: uint64(l.Planned), Unsent: uint64(l.Unsent), Withheld: uint64(l.Withheld), Sent: uint64(l.Sent),
 			Good: uint64(l.Good), Degraded: uint64(l.Degraded), Late: uint64(l.Late), Rejected: uint64(l.Rejected),
 			Timeout: uint64(l.Timeout), Failed: uint64(l.Failed), Unfinished: uint64(l.Unfinished), Attempts: uint64(l.Attempts),
+			Hedges: uint64(l.Hedges),
 		},
 	}
 	have := 0

@@ -21,6 +21,7 @@ func (c *Counts) Add(d Counts) {
 	c.Failed += d.Failed
 	c.Unfinished += d.Unfinished
 	c.Attempts += d.Attempts
+	c.Hedges += d.Hedges
 }
 
 // Open returns how many originals have come and not ended; 0 when more have
@@ -108,6 +109,9 @@ func (t Tally) Conserved() error {
 	}
 	if t.Attempts < t.Sent {
 		errs = append(errs, fmt.Errorf("sent is %d, attempts are %d: want at least one attempt for each original sent", t.Sent, t.Attempts))
+	}
+	if t.Hedges > t.Attempts {
+		errs = append(errs, fmt.Errorf("hedges are %d, attempts are %d: hedges are among those", t.Hedges, t.Attempts))
 	}
 	if t.Degraded > t.Good {
 		errs = append(errs, fmt.Errorf("degraded is %d, good is %d: degraded answers are among the good ones", t.Degraded, t.Good))

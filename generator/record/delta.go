@@ -79,6 +79,17 @@ func (d *Delta) add(step, window, class int) (c *Cell, moved bool) {
 	return c, moved
 }
 
+// sent adds n attempts.
+func (c *Counts) sent(n uint64, first, hedge bool) {
+	c.Attempts += n
+	if first {
+		c.Sent += n
+	}
+	if hedge {
+		c.Hedges += n
+	}
+}
+
 // count adds one to the endings of kind that have reason. It reports false when
 // the cell does not know the reason yet.
 func (c *Cell) count(k Kind, reason string) bool {

@@ -43,6 +43,7 @@ type lineCell struct {
 	Failed     int64        `json:"failed"`
 	Unfinished int64        `json:"unfinished"`
 	Attempts   int64        `json:"attempts"`
+	Hedges     int64        `json:"hedges"`
 	Reasons    []lineReason `json:"reasons"`
 }
 
@@ -123,6 +124,7 @@ func appendCell(b []byte, c *Cell) []byte {
 		{"failed", c.Failed},
 		{"unfinished", c.Unfinished},
 		{"attempts", c.Attempts},
+		{"hedges", c.Hedges},
 	} {
 		if f.count != 0 {
 			b = appendField(b, f.name, int64(f.count))

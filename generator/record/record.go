@@ -77,6 +77,7 @@ type Counts struct {
 	Failed     uint64 `json:"failed"`
 	Unfinished uint64 `json:"unfinished"`
 	Attempts   uint64 `json:"attempts"`
+	Hedges     uint64 `json:"hedges,omitempty"` // attempts beside others that were not answered yet; what is neither these nor Sent is retries
 }
 
 // Ended returns how many originals have ended, in whatever way.

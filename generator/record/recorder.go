@@ -123,36 +123,32 @@ func (r *Recorder) Planned(step, class int, planned time.Duration) {
 
 // Attempt counts an attempt of the original that was due at planned. The attempt
 // was to be sent at attemptPlanned and was sent at sent. first says that it is
-// the first one of its original.
-func (r *Recorder) Attempt(step, class int, planned, attemptPlanned, sent time.Duration, first bool) {
+// the first one of its original, hedge that it goes beside others.
+func (r *Recorder) Attempt(step, class int, planned, attemptPlanned, sent time.Duration, first, hedge bool) {
 	if sent >= r.end {
 		r.roll(sent)
 	}
 	s := r.at(&r.arriving[class], step, class, planned)
-	s.cell.Attempts++
-	if first {
-		s.cell.Sent++
-	}
+	s.cell.sent(1, first, hedge)
 	r.of(s.hist, Lag).Record(sent - attemptPlanned)
 }
 
 // Unsend takes back an Attempt, given by the same arguments: it could not be
 // sent after all. Its lag stays.
-func (r *Recorder) Unsend(step, class int, planned, _, sent time.Duration, first bool) {
+func (r *Recorder) Unsend(step, class int, planned, _, sent time.Duration, first, hedge bool) {
 	if sent < r.end-Window {
-		r.unsendEarlier(step, class, planned, sent, first)
+		r.unsendEarlier(step, class, planned, sent, first, hedge)
 		return
 	}
-	c := r.at(&r.arriving[class], step, class, planned).cell
-	c.Attempts--
-	if first {
-		c.Sent--
-	}
+	r.at(&r.arriving[class], step, class, planned).cell.sent(oneLess, first, hedge)
 }
+
+// oneLess is one less when it is added.
+const oneLess = ^uint64(0)
 
 // unsendEarlier corrects a window that is over: a delta of its own says so, lest
 // a later window count less than nothing.
-func (r *Recorder) unsendEarlier(step, class int, planned, sent time.Duration, first bool) {
+func (r *Recorder) unsendEarlier(step, class int, planned, sent time.Duration, first, hedge bool) {
 	d := r.pool.delta()
 	d.Window = int(sent / Window)
 	if len(r.delta.Steps) > 0 { // a sink knows of a step before it is counted in
@@ -160,10 +156,7 @@ func (r *Recorder) unsendEarlier(step, class int, planned, sent time.Duration, f
 		r.delta.Steps = r.delta.Steps[:0]
 	}
 	c, _ := d.add(step, r.steps[step].window(planned), class)
-	c.Attempts--
-	if first {
-		c.Sent--
-	}
+	c.sent(oneLess, first, hedge)
 	r.sink(d)
 }
 

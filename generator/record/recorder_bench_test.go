@@ -24,7 +24,7 @@ func newLife(sink func(*Delta)) *life {
 func (l *life) arrive() {
 	l.since[l.n%len(l.since)] = l.now
 	l.r.Planned(0, l.n&1, l.now)
-	l.r.Attempt(0, l.n&1, l.now, l.now, l.now, true)
+	l.r.Attempt(0, l.n&1, l.now, l.now, l.now, true, false)
 }
 
 // end ends, in the way of e, an original that arrived 128 to 382 before the
@@ -88,7 +88,7 @@ func BenchmarkAttempt(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			l := newLife(nil)
 			for b.Loop() {
-				l.r.Attempt(0, 0, 1000, 1000, 1000+lag, true)
+				l.r.Attempt(0, 0, 1000, 1000, 1000+lag, true, false)
 			}
 		})
 	}

@@ -44,7 +44,7 @@ func TestWindowsEndWithoutATick(t *testing.T) {
 	r := NewRecorder(RecorderOptions{Classes: []string{"a"}, MaxLatency: time.Second, Sink: func(d *Delta) { got = append(got, d.Window) }})
 	r.Begin(StepInfo{Duration: 10 * time.Second})
 	r.Planned(0, 0, 0)
-	r.Attempt(0, 0, 0, 0, 450*time.Millisecond, true)
+	r.Attempt(0, 0, 0, 0, 450*time.Millisecond, true, false)
 	r.Tick(599 * time.Millisecond)
 	r.End(&Ending{Planned: 0, Sent: 450 * time.Millisecond, Done: 3 * time.Second})
 	if next := r.NextTick(); next != 3200*time.Millisecond {
@@ -66,7 +66,7 @@ func TestHistogramsComeOnceASecond(t *testing.T) {
 	})
 	for l.now < 1400*time.Millisecond {
 		l.r.Planned(0, 0, l.now)
-		l.r.Attempt(0, 0, l.now, l.now, l.now, true)
+		l.r.Attempt(0, 0, l.now, l.now, l.now, true, false)
 		l.next()
 	}
 	l.r.Flush(l.now)
@@ -86,7 +86,7 @@ func TestReasonsAreBounded(t *testing.T) {
 	r.Begin(StepInfo{Duration: time.Second})
 	for i := range 10_000 {
 		r.Planned(0, 0, 0)
-		r.Attempt(0, 0, 0, 0, 0, true)
+		r.Attempt(0, 0, 0, 0, 0, true, false)
 		r.End(&Ending{Kind: Rejected, Reason: fmt.Sprint("made up ", i)})
 	}
 	r.Flush(0)

@@ -124,11 +124,11 @@ func (f *fate) happenings() []happening {
 	due := f.Planned
 	for i, sent := range f.attempts {
 		planned := due
-		all = append(all, happening{sent, func(r *Recorder) { r.Attempt(f.Step, f.Class, f.Planned, planned, sent, i == 0) }})
+		all = append(all, happening{sent, func(r *Recorder) { r.Attempt(f.Step, f.Class, f.Planned, planned, sent, i == 0, hedged(i)) }})
 		due = sent
 	}
 	if f.unsend {
-		all = append(all, happening{f.Done, func(r *Recorder) { r.Unsend(f.Step, f.Class, f.Planned, f.Planned, f.Sent, true) }})
+		all = append(all, happening{f.Done, func(r *Recorder) { r.Unsend(f.Step, f.Class, f.Planned, f.Planned, f.Sent, true, false) }})
 	}
 	return append(all, happening{f.Done, func(r *Recorder) {
 		e := f.Ending
@@ -145,9 +145,12 @@ func (d drawn) end() time.Duration {
 	return end
 }
 
+// hedged says which attempts of an original are hedges.
+func hedged(i int) bool { return i%2 == 1 }
+
 // counts returns what f adds to a tally.
 func (f *fate) counts() Counts {
-	c := Counts{Planned: 1, Attempts: uint64(len(f.attempts))}
+	c := Counts{Planned: 1, Attempts: uint64(len(f.attempts)), Hedges: uint64(len(f.attempts) / 2)}
 	*c.of(f.Kind) = 1
 	if len(f.attempts) > 0 {
 		c.Sent = 1

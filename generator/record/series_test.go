@@ -85,8 +85,11 @@ func TestByEndingIsTheWindowOfTheEvent(t *testing.T) {
 			at(f.Planned).Planned++
 			if len(f.attempts) > 0 && !f.unsend {
 				at(f.attempts[0]).Sent++
-				for _, sent := range f.attempts {
+				for i, sent := range f.attempts {
 					at(sent).Attempts++
+					if hedged(i) {
+						at(sent).Hedges++
+					}
 				}
 			}
 			*at(f.Done).of(f.Kind)++
@@ -229,13 +232,13 @@ func TestSecondWaitsForItsOriginals(t *testing.T) {
 	end := func(planned, done time.Duration) { r.End(&Ending{Planned: planned, Sent: planned, Done: done}) }
 	for _, planned := range []time.Duration{0, 1, 1500 * time.Millisecond} {
 		r.Planned(0, 0, planned)
-		r.Attempt(0, 0, planned, planned, planned, true)
+		r.Attempt(0, 0, planned, planned, planned, true, false)
 	}
 	end(0, 2*time.Second)
 	end(1500*time.Millisecond, 2*time.Second)
 	r.Tick(30 * time.Second)
 	r.Planned(0, 0, 1999*time.Millisecond) // so that there is a delta at 30 s
-	r.Attempt(0, 0, 1999*time.Millisecond, 30*time.Second, 30*time.Second, true)
+	r.Attempt(0, 0, 1999*time.Millisecond, 30*time.Second, 30*time.Second, true, false)
 	r.Tick(31 * time.Second)
 	if n := len(s.steps[0].pending); n != 2 {
 		t.Errorf("%d seconds are kept open, want both: an original of each has not ended", n)
