@@ -356,6 +356,7 @@ func (p *Profile) Workload() (plan.Spec, error) {
 func (p *Profile) callers() plan.Spec {
 	spec := plan.Spec{Seed: p.Seed, Classes: p.Classes(), Clients: p.Client.Clients, Jitter: true, Replay: p.Load.Replay.spec()}
 	spec.Arrivals, _ = plan.ParseProcess(p.Load.Arrivals) // validated
+	spec.Sticky = p.Target != nil && p.Target.Service.Per == perRequest
 	if b := p.Load.Burst; b != nil {
 		spec.Burst = plan.Burst{On: time.Duration(b.On), Off: time.Duration(b.Off), Idle: b.Idle, Fixed: b.Lengths == "fixed"}
 	}

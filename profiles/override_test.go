@@ -130,7 +130,7 @@ func TestOverrideFaults(t *testing.T) {
 		{"not YAML", Overrides{Set: []string{"client.classes=["}}, []string{`--set client.classes: "[" is not YAML: …`}},
 		{"knob of the chain", Overrides{Protect: "queue_bound:wait=20"}, []string{`--protect: target.protections.0.wait is 20, which has no unit: …`}},
 		{"unknown protection", Overrides{Protect: "deadlin"}, []string{`--protect: unknown protection "deadlin"; did you mean "deadline"?: known are …`}},
-		{"unknown knob", Overrides{Protect: "limit:limit=5,wait=5ms"}, []string{`--protect: unknown key "wait" in target.protections.0: known are kind, limit`}},
+		{"unknown knob", Overrides{Protect: "limit:limit=5,wait=5ms"}, []string{`--protect: unknown key "wait" in target.protections.0: known are kind, limit, rate, time, partitions, partition_by, strict`}},
 		{"knob out of range", Overrides{Protect: "limit:limit=0"}, []string{`--protect: target.protections.0.limit is 0: want …`}},
 		{"required knob", Overrides{Protect: "limit"}, []string{`--protect: target.protections.0.limit is 0: want …`}},
 		{"empty name in the chain", Overrides{Protect: "limit:limit=5+"}, []string{`--protect: a name is missing in "": want NAME[:knob=value,…], joined by +`}},

@@ -58,24 +58,23 @@ type pluggable interface {
 func (p *Plugin) plugin() *Plugin { return p }
 
 func (*Protection) catalogue() catalogue {
-	return catalogueOf("protection", protection.Registry, protection.NotBuilt)
+	return catalogueOf("protection", protection.Registry)
 }
 
-func (*Order) catalogue() catalogue { return catalogueOf("order", order.Registry, nil) }
+func (*Order) catalogue() catalogue { return catalogueOf("order", order.Registry) }
 
 func (*Behaviour) catalogue() catalogue {
-	return catalogueOf("client behaviour", client.Registry, nil)
+	return catalogueOf("client behaviour", client.Registry)
 }
 
 func (*Injection) catalogue() catalogue {
-	return catalogueOf("fault", fault.Registry, nil)
+	return catalogueOf("fault", fault.Registry)
 }
 
 // catalogue is a registry without the type of what it builds.
 type catalogue struct {
-	what     string
-	entries  []entry                // sorted by name
-	notBuilt func(name string) bool // knows what is planned; nil when nothing is
+	what    string
+	entries []entry // sorted by name
 }
 
 // entry is one plug-in of a catalogue.
@@ -84,8 +83,8 @@ type entry struct {
 	knobs     func() any // nil when there are none
 }
 
-func catalogueOf[T any](what string, r *plugin.Registry[T], notBuilt func(string) bool) catalogue {
-	c := catalogue{what: what, notBuilt: notBuilt}
+func catalogueOf[T any](what string, r *plugin.Registry[T]) catalogue {
+	c := catalogue{what: what}
 	for _, i := range r.All() {
 		c.entries = append(c.entries, entry{i.Name, i.Doc, i.Knobs})
 	}
@@ -110,9 +109,6 @@ func (c catalogue) names() []string {
 
 // known lists what may stand in `kind`.
 func (c catalogue) known() string {
-	if len(c.entries) == 0 {
-		return "none is built yet"
-	}
 	return "known are " + strings.Join(c.names(), ", ")
 }
 
@@ -172,10 +168,6 @@ func partsOf(p pluggable) []reflect.Value {
 
 // unknownKind adds the fault of a kind that c does not have.
 func (d *decoder) unknownKind(kind *yaml.Node, c catalogue) {
-	if c.notBuilt != nil && c.notBuilt(kind.Value) {
-		d.faultIn(kind, 0, fmt.Sprintf("%s %s is not built yet", c.what, kind.Value), c.known())
-		return
-	}
 	d.faultIn(kind, 0, fmt.Sprintf("unknown %s %s", c.what, quote(kind.Value))+didYouMean(kind.Value, c.names()), c.known())
 }
 

@@ -61,6 +61,14 @@ type Batch struct {
 // MaxWorkers bounds Target.Workers.
 const MaxWorkers = 100_000
 
+// perAttempt and perRequest are the values of Service.Per.
+const (
+	perAttempt = "attempt"
+	perRequest = "request"
+)
+
+var servicePer = []string{perAttempt, perRequest}
+
 // shedStages are the values of Target.ShedAt.
 var shedStages = []string{"accept", "headers", "handler", "late"}
 
@@ -73,12 +81,13 @@ func (t *Target) setDefaults() {
 // Service is how long a worker takes for a request.
 type Service struct {
 	work.Spec `yaml:",inline"`
-	CPU       bool `yaml:"cpu,omitempty" doc:"burn the time on a CPU instead of sleeping"`
+	Per       string `yaml:"per" doc:"what is slow: attempt (the server, by chance: a retry or a hedge draws its time anew) or request (every attempt of it takes the same time); default attempt"`
+	CPU       bool   `yaml:"cpu,omitempty" doc:"burn the time on a CPU instead of sleeping"`
 }
 
 func (s *Service) setDefaults() {
 	*s = Service{}
-	s.Kind, s.Mean = "exponential", defaultMean
+	s.Kind, s.Mean, s.Per = "exponential", defaultMean, perAttempt
 }
 
 // A Client says who calls, and how patiently.

@@ -72,6 +72,7 @@ target:
   service:
     kind: exponential
     mean: 10ms
+    per: attempt
   order: {kind: fifo, sweep: true}
   shed_at: handler
   reject_cost: 0
@@ -428,18 +429,6 @@ load: {phases: [7]}
 			wantFaults(t, err, c.want...)
 		})
 	}
-}
-
-// TestNotBuilt: what is planned is told from what is misspelt.
-func TestNotBuilt(t *testing.T) {
-	d := newDecoder(&tree{file: "p.yaml"})
-	planned := catalogue{what: "protection", notBuilt: func(name string) bool { return name == "later" }}
-	d.unknownKind(scalar("later"), planned)
-	d.unknownKind(scalar("latr"), planned)
-	wantFaults(t, d.faults,
-		"p.yaml: protection later is not built yet: none is built yet",
-		`p.yaml: unknown protection "latr": none is built yet`,
-	)
 }
 
 // TestNestedKnobs: knobs within knobs keep the defaults that are not given, and

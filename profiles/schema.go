@@ -138,7 +138,10 @@ func (Batch) JSONSchemaExtend(s *jsonschema.Schema) {
 }
 
 // JSONSchemaExtend adds what the loader checks after decoding.
-func (Service) JSONSchemaExtend(s *jsonschema.Schema) { enum(s, "kind", work.Kinds()) }
+func (Service) JSONSchemaExtend(s *jsonschema.Schema) {
+	enum(s, "kind", work.Kinds())
+	enum(s, "per", servicePer)
+}
 
 // JSONSchemaExtend adds what the loader checks after decoding.
 func (ClassService) JSONSchemaExtend(s *jsonschema.Schema) { enum(s, "kind", work.Kinds()) }

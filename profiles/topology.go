@@ -78,7 +78,7 @@ func (b *Balancer) setDefaults() {
 	}
 }
 
-func (*Balancer) catalogue() catalogue { return catalogueOf("balancer", fleet.Registry, nil) }
+func (*Balancer) catalogue() catalogue { return catalogueOf("balancer", fleet.Registry) }
 
 // Crash says when servers crash.
 type Crash struct {

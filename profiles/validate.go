@@ -182,6 +182,7 @@ func (d *decoder) validateTarget(p *Profile) {
 		d.fieldFault("target.batch", "given for work that burns a CPU", "no batch, or service without cpu: a batch is one piece of work")
 	}
 	d.oneOf("target.shed_at", t.ShedAt, shedStages)
+	d.oneOf("target.service.per", t.Service.Per, servicePer)
 	_, err := work.New(t.Service.Spec)
 	d.knobFaults("target.service", err)
 	d.build(p)

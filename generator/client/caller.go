@@ -41,6 +41,7 @@ type Caller struct {
 	grace   time.Duration // after a timeout; 0 when the caller hangs up
 	most    int           // attempts outstanding at once; 0: no bound
 	watcher Watcher
+	redraw  *plan.Redraw // of the work of further attempts; nil: it is that of the first
 
 	timers   timers // without behaviours
 	alarms   alarms // with them

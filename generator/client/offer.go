@@ -32,6 +32,7 @@ func (p *Population) Offer(pl *plan.Plan, trial int, start time.Duration) {
 	if p.Offering() {
 		panic("client: Offer before the plan offered last was over")
 	}
+	p.caller.redraw = pl.Redraw()
 	p.offer = offer{
 		cursor: pl.Cursor(start),
 		steps:  pl.Steps(),

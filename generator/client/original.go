@@ -147,6 +147,9 @@ func (c *Caller) transmit(now time.Duration, a *Attempt) {
 		return
 	}
 	a.Sent = now
+	if a.Number > 1 && c.redraw != nil {
+		a.Arrival.Work = c.redraw.Work(&a.Arrival, a.Number)
+	}
 	s.phase, s.deaf = sent, false
 	for level := range c.chain {
 		if l := &c.chain[level]; l.starter != nil && s.let.has(level) {

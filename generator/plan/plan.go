@@ -16,6 +16,7 @@ type Spec struct {
 	Classes  []Class // at least one; drawn by weight, but for those with phases of their own
 	Clients  int     // size of the client population, at least 1; each arrival belongs to one, drawn uniformly
 	Work     Work    // nil: arrivals of classes without work of their own carry none
+	Sticky   bool    // further attempts of an arrival take the work of the first, instead of drawing it anew
 	Jitter   bool    // constant arrivals and constant work get a seeded offset below a microsecond (of work, at most a hundredth), so that no later instants tie
 }
 

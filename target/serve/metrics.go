@@ -42,7 +42,7 @@ var (
 	descOldest  = desc("queue_oldest_seconds", "Age of the oldest request in the queue.")
 	descRunning = desc("running", "Requests that a worker is busy with.")
 	descWorkers = desc("workers", "Workers that exist.")
-	descLimit   = desc("limit", "Lowest limit on the requests inside that a protection sets; 0 when none does.")
+	descLimit   = desc("inflight_limit", "Lowest limit on the requests inside that a protection sets; 0 when none does.")
 	descFault   = desc("fault", "Faults that are in the server.", "kind")
 )
 

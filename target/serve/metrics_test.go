@@ -26,7 +26,7 @@ func TestMetricsSayWhatTheCountsSay(t *testing.T) {
 			"knee_server_running 0",
 			"knee_server_workers 1",
 			"knee_server_queue_peak 1",
-			"knee_server_limit 0",
+			"knee_server_inflight_limit 0",
 			`knee_server_requests_class_failed_total{class="browse"} 0`,
 			`knee_server_fault{kind="stall"} 1`,
 		} {
