@@ -2,8 +2,10 @@ package virtual
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"time"
 
+	"go.yaml.in/yaml/v4"
 	"pgregory.net/rapid"
 
 	"knee/generator/client"
@@ -21,6 +23,7 @@ type profile struct {
 	at     time.Duration // of abandon, since its start
 	after  int           // of cancel, in attempts
 	resets bool          // between plans
+	chain  [][2]string   // behaviours and their knobs
 }
 
 // faults are the shares of attempts, in percent, that the transport breaks.
@@ -44,10 +47,44 @@ func drawProfile(t *rapid.T) profile {
 		Close:       rapid.Bool().Draw(t, "close"),
 		MaxInFlight: rapid.SampledFrom([]int{0, 0, 1, 7}).Draw(t, "max_in_flight"),
 	}
+	if rapid.Bool().Draw(t, "behaviours") {
+		p.chain = rapid.SampledFrom(chains).Draw(t, "chain")
+	}
 	for range rapid.IntRange(1, 2).Draw(t, "plans") {
 		p.plans = append(p.plans, drawPlan(t, p.Client.Classes, p.Server.Service))
 	}
 	return p
+}
+
+// chains are what callers may do with their attempts.
+var chains = [][][2]string{
+	{{"retry", "backoff: {base: 5ms}"}},
+	{{"retry", "{max_attempts: 4, backoff: {base: 0s, cap: 0s, jitter: none}}"}},
+	{{"retry", "{}"}, {"retry_budget", "{rule: envoy}"}, {"breaker", "{failures: 2, timeout: 20ms}"}},
+	{{"breaker", "{failures: 2, timeout: 20ms}"}, {"retry", "{}"}, {"hedge", "{delay: 3ms, max_attempts: 3}"}},
+	{{"hedge", "delay: 10ms"}, {"retry", "{}"}, {"retry_budget", "{rule: grpc}"}},
+	{{"throttle", "{k: 1.1, window: 100ms}"}, {"window", "{credits: 1}"}},
+	{{"retry", "{}"}, {"blocking", "{max_in_flight: 1, buffer: 1, max_block: 10ms}"}},
+}
+
+// behaviours builds the chain of p anew.
+func (p *profile) behaviours(t *rapid.T) (built []client.Behaviour) {
+	for i, b := range p.chain {
+		info, err := client.Registry.Lookup(b[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		knobs := info.Knobs()
+		if err := yaml.Unmarshal([]byte(b[1]), knobs); err != nil {
+			t.Fatal(err)
+		}
+		behaviour, err := info.New(client.Setup{Clients: 5, Rand: rand.New(rand.NewPCG(1, uint64(i)))}, knobs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		built = append(built, behaviour)
+	}
+	return built
 }
 
 // duration draws whole milliseconds, and now and then a nanosecond less.
