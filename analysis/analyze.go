@@ -35,8 +35,9 @@ type Meta struct {
 	Warnings    []string      `json:"warnings"`
 	// Differences between the client's and the server's counts; Reconciled says
 	// whether they were compared at all.
-	Reconciled  bool     `json:"reconciled"`
-	Differences []string `json:"differences"`
+	Topology    *Topology `json:"topology,omitempty"` // what the servers counted; nil for one server
+	Reconciled  bool      `json:"reconciled"`
+	Differences []string  `json:"differences"`
 
 	end time.Duration // of the last window with an arrival, when the run was stopped
 }
@@ -67,6 +68,7 @@ func Analyze(series *record.Series, m Meta) *Result {
 		Reconciliation: Reconciliation{
 			Differences: append([]string{}, m.Differences...),
 		},
+		Topology: m.Topology,
 		Checks:   []Check{},
 		Warnings: append([]string{}, m.Warnings...),
 	}

@@ -23,6 +23,7 @@ type Result struct {
 	Rejection      Rejection      `json:"rejection"`
 	Generator      Generator      `json:"generator"`
 	Reconciliation Reconciliation `json:"reconciliation"`
+	Topology       *Topology      `json:"topology,omitempty"` // of a run on several servers
 	Checks         []Check        `json:"checks"`
 	Verdict        string         `json:"verdict"` // pass, fail or inconclusive
 	Warnings       []string       `json:"warnings"`

@@ -25,10 +25,22 @@ func Text(w io.Writer, r *analysis.Result, o Options) error {
 		lines = append(lines, drawn...)
 	}
 	lines = append(lines, "")
+	if layers := topology(r.Topology, originals(r), o); layers != nil {
+		lines = append(append(lines, layers...), "")
+	}
 	lines = append(lines, answers(r, loads, o)...)
 	lines = append(lines, ending(r, o)...)
 	_, err := io.WriteString(w, strings.Join(lines, "\n")+"\n")
 	return err
+}
+
+// originals returns how many originals there were in the whole run.
+func originals(r *analysis.Result) uint64 {
+	var n uint64
+	for _, s := range r.Steps {
+		n += s.Counts.Planned
+	}
+	return n
 }
 
 // heading says what ran, and in which world.

@@ -386,6 +386,9 @@ func (s *session) saveMeta() {
 // closes the session.
 func (s *session) finish() (*analysis.Result, error) {
 	s.reconcile()
+	if s.fleet != nil {
+		s.meta.Topology = topologyOf(s.fleet.Report())
+	}
 	if s.o.virtual {
 		s.meta.Run.DurationS = s.driver.Now().Seconds()
 	} else {
