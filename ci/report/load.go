@@ -8,9 +8,11 @@ import (
 	"knee/analysis"
 )
 
-// A load is all trials of one offered load in one kind of phase.
+// A load is all trials of one offered load in one kind of phase, or in the one
+// phase that has a name of its own.
 type load struct {
-	phase    string
+	phase    string // its kind
+	name     string // of the phase, or its kind
 	intended float64
 	x        *float64
 	offered  float64 // the medians of the trials
@@ -41,7 +43,7 @@ func (l load) steady() bool {
 // only where there are no others.
 func loadsOf(r *analysis.Result) []load {
 	type key struct {
-		phase, rate string
+		phase, name, rate string
 	}
 	var order []key
 	steps := map[key][]analysis.Step{}
@@ -50,7 +52,7 @@ func loadsOf(r *analysis.Result) []load {
 			continue
 		}
 		// Six digits: the same load may come out of two calculations.
-		k := key{s.Phase, fmt.Sprintf("%.6g", s.IntendedRPS)}
+		k := key{s.Phase, s.Name, fmt.Sprintf("%.6g", s.IntendedRPS)}
 		if steps[k] == nil {
 			order = append(order, k)
 		}
@@ -65,7 +67,7 @@ func loadsOf(r *analysis.Result) []load {
 }
 
 func merge(steps []analysis.Step) load {
-	l := load{phase: steps[0].Phase, intended: steps[0].IntendedRPS, x: steps[0].LoadX, trials: len(steps), rejected: map[string]uint64{}, failed: map[string]uint64{}}
+	l := load{phase: steps[0].Phase, name: cmp.Or(steps[0].Name, steps[0].Phase), intended: steps[0].IntendedRPS, x: steps[0].LoadX, trials: len(steps), rejected: map[string]uint64{}, failed: map[string]uint64{}}
 	var use []analysis.Step
 	for _, s := range steps {
 		if s.Valid {

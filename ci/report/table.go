@@ -63,8 +63,8 @@ func columnsFor(loads []load) []column {
 		{name: "p50 ms", cell: func(l load) string { return maybe(l.p50, decimals(1)) }},
 		{name: "p99 ms", cell: func(l load) string { return maybe(l.p99, decimals(1)) }},
 	}
-	if slices.ContainsFunc(loads, func(l load) bool { return l.phase != loads[0].phase }) {
-		columns = append(columns, column{name: "phase", cell: func(l load) string { return l.phase }, left: true})
+	if slices.ContainsFunc(loads, func(l load) bool { return l.name != loads[0].name }) {
+		columns = append(columns, column{name: "phase", cell: func(l load) string { return l.name }, left: true})
 	}
 	return columns
 }

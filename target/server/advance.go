@@ -35,7 +35,7 @@ func (c *Core) advance(now time.Duration, wakes bool) {
 func (c *Core) foresee() {
 	c.endingNext = protection.Never
 	if !c.endings.empty() {
-		c.endingNext = c.pace.when(c.endings.first())
+		c.endingNext = max(c.now, c.pace.when(c.endings.first())) // a slow clock of work is not read to the nanosecond
 	}
 }
 

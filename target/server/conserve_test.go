@@ -3,6 +3,8 @@ package server_test
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
@@ -41,10 +43,44 @@ func (p *census) Leave(_ time.Duration, r *protection.Request, e protection.End)
 	if !p.inside[r] {
 		p.wrong = fmt.Errorf("request %d leaves and was not inside", r.ID)
 	}
-	if (e.Outcome == protection.Dropped) == (e.Reason == "") || e.Waited < 0 || e.Served < 0 {
+	why := e.Reason != ""
+	if e.Outcome == protection.Dropped && !why || e.Outcome == protection.Served && why || e.Waited < 0 || e.Served < 0 {
 		p.wrong = fmt.Errorf("request %d ends as %+v", r.ID, e)
 	}
 	delete(p.inside, r)
+}
+
+// faultsToTry are faults as they stand in a profile.
+var faultsToTry = []string{
+	"slow_service:factor=3", "slow_service:fixed=4ms,share=0.5", "lose_workers:count=1", "stall", "stall:share=0.3", "pause", "error_share:share=0.4",
+	"crash_restart:down=6ms,warm_up=20ms", "slow_reject:reject_cost=0.5", "contention:contention=0.3,coherence=0.1",
+	"dependency_stall:share=0.3", "dependency_stall:share=0.5,hold=5ms", "expensive_burst:share=0.3,factor=5",
+}
+
+// faultNamed builds a fault, KIND[:knob=value,…].
+func faultNamed(t interface{ Fatal(...any) }, spec string) fault.Fault {
+	kind, set, _ := strings.Cut(spec, ":")
+	info, err := fault.Registry.Lookup(kind)
+	if err != nil {
+		t.Fatal(err)
+	}
+	knobs := info.Knobs()
+	setKnobs(knobs, set)
+	f, err := info.New(fault.Setup{Workers: 4, Service: 10 * ms, Rand: rand.New(rand.NewPCG(1, 2))}, knobs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// failedSilently is how many requests a shell itself finished as failed: it tells
+// their callers.
+func failedSilently(n server.Counts) uint64 {
+	silent := n.Failed
+	for _, k := range n.FailedBy {
+		silent -= k
+	}
+	return silent
 }
 
 // TestEveryRequestEndsOnce lets rapid do to a core all that a shell may do, and
@@ -77,6 +113,9 @@ func TestEveryRequestEndsOnce(t *testing.T) {
 			RejectCost: rapid.SampledFrom([]float64{0, 0.3, 1}).Draw(t, "reject cost"),
 			Chain:      chain,
 		}
+		if !spec.External {
+			spec.Batch = rapid.SampledFrom([]server.Batch{{}, {Size: 3}, {Size: 2, Delay: 4 * ms, Overhead: ms}}).Draw(t, "batch")
+		}
 		if spec.Order = orderNamed(o); o == "push-out" {
 			spec.Order = func() (order.Order, error) { return newUpstart(), nil }
 		}
@@ -92,7 +131,7 @@ func TestEveryRequestEndsOnce(t *testing.T) {
 			all           []*protection.Request
 			heldNow, runs []*protection.Request
 			silent        uint64 // released or failed: the shell answers itself
-			faults        []*bent
+			faults        []fault.Fault
 		)
 		remove := func(s []*protection.Request, i int) []*protection.Request {
 			return append(s[:i:i], s[i+1:]...)
@@ -118,6 +157,9 @@ func TestEveryRequestEndsOnce(t *testing.T) {
 				}
 			},
 			"admit": func(t *rapid.T) {
+				if c.Advance(now); c.Paused() {
+					t.Skip()
+				}
 				if r := newRequest(t); c.Admit(now, r) == "" {
 					heldNow = append(heldNow, r)
 				}
@@ -146,9 +188,9 @@ func TestEveryRequestEndsOnce(t *testing.T) {
 				}
 				i := rapid.IntRange(0, len(runs)-1).Draw(t, "which")
 				outcome := rapid.SampledFrom([]protection.Outcome{protection.Served, protection.Failed}).Draw(t, "outcome")
-				failed := c.Counts().Failed
+				before := failedSilently(c.Counts())
 				c.Finish(now, runs[i], outcome)
-				if c.Counts().Failed > failed {
+				if failedSilently(c.Counts()) > before {
 					delete(open, runs[i])
 				}
 				runs = remove(runs, i)
@@ -168,7 +210,20 @@ func TestEveryRequestEndsOnce(t *testing.T) {
 				faults = append(faults, f)
 				c.Inject(now, f)
 			},
+			"registered fault": func(t *rapid.T) {
+				f := faultNamed(t, rapid.SampledFrom(faultsToTry).Draw(t, "kind"))
+				faults = append(faults, f)
+				c.Inject(now, f)
+			},
 			"lift": func(t *rapid.T) {
+				if len(faults) == 0 {
+					t.Skip()
+				}
+				i := rapid.IntRange(0, len(faults)-1).Draw(t, "which")
+				c.Lift(now, faults[i])
+				faults = append(faults[:i:i], faults[i+1:]...)
+			},
+			"lift all": func(t *rapid.T) {
 				for _, f := range faults {
 					c.Lift(now, f)
 				}
@@ -195,7 +250,7 @@ func TestEveryRequestEndsOnce(t *testing.T) {
 						runs = append(runs, e.R)
 						continue
 					}
-					if (e.Kind == server.Refuse) != (e.Answer.Reason != "") {
+					if (e.Kind == server.Reply) != (e.Answer.Reason == "") {
 						t.Fatalf("effect %+v", e)
 					}
 					delete(open, e.R)
@@ -207,8 +262,8 @@ func TestEveryRequestEndsOnce(t *testing.T) {
 						ended += k
 					}
 				}
-				if n.Arrived != id || n.Arrived != ended+uint64(g.Admitted) || len(open) != g.Admitted {
-					t.Fatalf("%d arrived, %d ended, %d inside, %d without an answer: %+v", n.Arrived, ended, g.Admitted, len(open), n)
+				if n.Arrived+uint64(g.Outside) != id || n.Arrived != ended+uint64(g.Admitted) || len(open) != g.Admitted+g.Outside {
+					t.Fatalf("%d arrived, %d ended, %d inside, %d outside, %d without an answer: %+v", n.Arrived, ended, g.Admitted, g.Outside, len(open), n)
 				}
 				if n.Dropped["closed"] != silent {
 					t.Fatalf("%d released, %d counted", silent, n.Dropped["closed"])

@@ -187,6 +187,7 @@ func (c *Core) Gauges(now time.Duration) Gauges {
 		Waiting:  c.nWaiting,
 		Running:  c.running,
 		Admitted: c.nWaiting + c.nHeld + c.running,
+		Outside:  len(c.outside),
 		Workers:  c.conditions.Workers,
 		CostRate: c.costRate,
 		Debt:     c.debt.owed,

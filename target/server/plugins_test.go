@@ -63,9 +63,9 @@ func setKnobs(knobs any, list string) {
 		}
 		name, value, _ := strings.Cut(item, "=")
 		var field reflect.Value
-		for i := range v.NumField() {
-			if v.Type().Field(i).Tag.Get("yaml") == name {
-				field = v.Field(i)
+		for _, f := range reflect.VisibleFields(v.Type()) { // those of inlined structs too
+			if f.Tag.Get("yaml") == name {
+				field = v.FieldByIndex(f.Index)
 			}
 		}
 		switch field.Interface().(type) {

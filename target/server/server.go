@@ -127,6 +127,7 @@ type Counts struct {
 type Gauges struct {
 	Waiting, Running int
 	Admitted         int // waiting, running, or held by the shell
+	Outside          int // came during a pause by Arrive, and nobody has seen them yet
 	Workers          int // workers that exist under the present conditions
 	OldestAge        time.Duration
 	CostRate         float64
