@@ -27,7 +27,7 @@ func (d *debt) add() { d.owed = min(d.owed+d.each, d.most) }
 // take hands one worker its share of what is owed, so that those which come free
 // together pay together; at least the cost of one rejection.
 func (d *debt) take(workers int) time.Duration {
-	share := max(d.owed/time.Duration(workers), d.each)
+	share := max(d.owed/time.Duration(workers), d.each, 1) // each is 0 when the fault that cost is over
 	share = min(share, d.owed)
 	d.owed -= share
 	return share

@@ -200,3 +200,39 @@ func TestRejectCostOfAFault(t *testing.T) {
 	c.Advance(time.Second)
 	wantEffects(t, c, told{server.Reply, 0, 10 * ms, ""}, told{server.Reply, 1, 30 * ms, ""})
 }
+
+// What rejections cost while that was a fault is paid when it is over as well, to
+// the last nanosecond, however many workers share it.
+func TestDebtOfAFaultThatIsOver(t *testing.T) {
+	c := newCore(t, server.Spec{Workers: 3, Chain: chainNamed("queue_bound:count=1")})
+	costly := constantly(func(c *fault.Conditions) { c.RejectCost = 0.1000001 }) // 1,000,001 ns
+	c.Inject(0, costly)
+	for id := range uint64(6) {
+		c.Arrive(0, request(id, 0)) // three run, one waits, two are refused
+	}
+	c.Lift(1*ms, costly)
+	c.Advance(time.Second)
+	if n, g := c.Counts(), c.Gauges(time.Second); n.Served != 4 || g.Debt != 0 {
+		t.Errorf("%d served and %v owed, want 4 and nothing", n.Served, g.Debt)
+	}
+}
+
+// At a slow pace an end of work is not known to the nanosecond, and never lies in
+// the past.
+func TestNoWorkEndsBeforeItBegan(t *testing.T) {
+	c := newCore(t, server.Spec{Workers: 1})
+	c.Inject(0, constantly(factor(3)))
+	for i := range time.Duration(50) {
+		r := request(uint64(i), i)
+		r.Work = 0
+		c.Arrive(100_000+i, r)
+	}
+	c.Advance(time.Second)
+	last := time.Duration(0)
+	for _, e := range c.Effects() {
+		if e.At < e.R.Started || e.At < last {
+			t.Errorf("request %d began at %v and ended at %v, after one at %v", e.R.ID, e.R.Started, e.At, last)
+		}
+		last = e.At
+	}
+}
