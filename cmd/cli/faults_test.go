@@ -1,9 +1,12 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -187,5 +190,60 @@ func TestFindLeavesFaultsOutAndSaysSo(t *testing.T) {
 	r := resultIn(t, stdout.Bytes())
 	if !slices.ContainsFunc(r.Warnings, func(w string) bool { return strings.Contains(w, "faults were left out (2)") }) {
 		t.Errorf("warnings %q, want one about the faults", r.Warnings)
+	}
+}
+
+// The whole way on the wall clock: the control endpoint of a server process takes
+// faults, and callers see what they do.
+func TestALiveRunPutsFaultsIn(t *testing.T) {
+	dir := t.TempDir() + "/kept"
+	w, stdout, stderr := quietWorld("run", "default", "--format", "json", "--quiet", "--out", dir,
+		"--set", "load.phases=[{kind: hold, rate: 0.3x, for: 1200ms}]",
+		"--set", "faults=[{kind: error_share, share: 1, at: 400ms, for: 400ms}, {kind: slow_service, factor: 1.5, at: 800ms}]")
+	switch code := run(context.Background(), w); code {
+	case verdict.CodeOK, verdict.CodeFailed, verdict.CodeInconclusive:
+	default:
+		t.Fatalf("exit code %d: %s", code, stderr)
+	}
+	r := resultIn(t, stdout.Bytes())
+	s := r.Steps[0]
+	if s.FailedByKind["status_500"] == 0 || s.Counts.Good == 0 {
+		t.Errorf("%d good, failed by %v: want both, before and during the fault", s.Counts.Good, s.FailedByKind)
+	}
+	if r.Reconciliation.Matched == nil || !*r.Reconciliation.Matched {
+		t.Errorf("the server counted otherwise: %v", r.Reconciliation.Differences)
+	}
+	kept, err := record.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	faults := keptFaults(kept.Events)
+	if len(faults) != 2 || faults[0].End <= faults[0].Start || faults[1].End <= faults[1].Start {
+		t.Errorf("faults that were kept: %+v, want two that came and went", faults)
+	}
+}
+
+// An interrupt ends the load and the faults.
+func TestAnInterruptLiftsFaults(t *testing.T) {
+	dir := t.TempDir() + "/kept"
+	w, _, stderr := quietWorld("run", "default", "--format", "json", "--quiet", "--out", dir,
+		"--set", "load.phases=[{kind: hold, rate: 0.3x, for: 1m}]", "--set", "faults=[{kind: stall, at: 200ms, for: 50s}]")
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() { // once the fault is there
+		for range time.Tick(10 * time.Millisecond) {
+			if kept, err := os.ReadFile(filepath.Join(dir, record.EventsFile)); err == nil && bytes.Contains(kept, []byte(faultBegins)) || ctx.Err() != nil {
+				cancel()
+				return
+			}
+		}
+	}()
+	run(ctx, w)
+	cancel()
+	kept, err := record.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if faults := keptFaults(kept.Events); len(faults) != 1 || faults[0].End == 0 {
+		t.Errorf("faults that were kept: %+v, want one, and that it was lifted: %s", faults, stderr)
 	}
 }

@@ -289,3 +289,20 @@ func TestEveryRequestEndsOnce(t *testing.T) {
 		})
 	})
 }
+
+// Faults allocate nothing for a request either.
+func TestFaultsAllocateNothing(t *testing.T) {
+	f := newFlood(t, server.Spec{Workers: 10, Service: 10 * ms, Order: orderNamed("fifo"), Chain: chainNamed("queue_bound:count=20")}, 1.5, time.Second)
+	for _, name := range []string{
+		"slow_service:fixed=20ms,share=0.5", "error_share:share=0.2", "contention", "slow_reject:reject_cost=0.2",
+		"dependency_stall:share=0.1,hold=5ms", "expensive_burst:share=0.1",
+	} {
+		f.core.Inject(0, faultNamed(t, name))
+	}
+	for range 10_000 {
+		f.arrive()
+	}
+	if n := testing.AllocsPerRun(1000, f.arrive); n != 0 {
+		t.Errorf("%v allocations for an arrival", n)
+	}
+}
