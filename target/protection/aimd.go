@@ -25,7 +25,7 @@ type aimdKnobs struct {
 	MaxLimit       int           `yaml:"max_limit" doc:"highest limit, at least min_limit"`
 	Backoff        float64       `yaml:"backoff" doc:"what is left of the limit after a request that was slow, dropped or failed; from 0.5, below 1"`
 	Timeout        time.Duration `yaml:"timeout" doc:"a request that was inside for longer was slow; above 0; 0 means five times the declared mean service time (Netflix: 5s)"`
-	Window         time.Duration `yaml:"window" doc:"judge the average of a window of at least 10 requests instead of each; 0: each"`
+	WindowKnobs    `yaml:",inline"`
 	PartitionKnobs `yaml:",inline"`
 }
 
@@ -45,16 +45,14 @@ type aimd struct {
 
 func newAIMD(s Setup, knobs any) (Protection, error) {
 	k := knobs.(*aimdKnobs)
-	gate, err := k.build(s)
-	errs := []error{err, limitRange(k.Initial, k.MinLimit, k.MaxLimit)}
+	gate, err := k.PartitionKnobs.build(s)
+	window, werr := k.WindowKnobs.build()
+	errs := []error{err, werr, limitRange(k.Initial, k.MinLimit, k.MaxLimit)}
 	if !(k.Backoff >= 0.5 && k.Backoff < 1) {
 		errs = append(errs, plugin.Knob("backoff", k.Backoff, "a share from 0.5, below 1"))
 	}
 	if k.Timeout < 0 {
 		errs = append(errs, plugin.Knob("timeout", k.Timeout, "a duration above 0, or 0 for five times the service time"))
-	}
-	if k.Window < 0 {
-		errs = append(errs, plugin.Knob("window", k.Window, "a duration of at least 0"))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
@@ -64,22 +62,30 @@ func newAIMD(s Setup, knobs any) (Protection, error) {
 		timeout = 5 * s.Service
 	}
 	return &aimd{
-		gate: gate, window: sampleWindow{every: k.Window}, min: k.MinLimit, max: k.MaxLimit,
+		gate: gate, window: window, min: k.MinLimit, max: k.MaxLimit,
 		backoff: k.Backoff, timeout: float64(timeout), limit: k.Initial,
 	}, nil
 }
 
-// limitRange reports limits that do not lie in the order of their names.
+// limitRange reports limits that are none, and then those that are out of order.
 func limitRange(initial, low, high int) error {
-	switch {
-	case low < 1:
-		return plugin.Knob("min_limit", low, "a number of requests, at least 1")
-	case high < low:
-		return plugin.Knob("max_limit", high, "a number of requests, at least min_limit")
-	case initial < low || initial > high:
-		return plugin.Knob("initial", initial, "a number of requests from min_limit to max_limit")
+	var errs []error
+	for _, knob := range []struct {
+		name string
+		is   int
+	}{{"initial", initial}, {"min_limit", low}, {"max_limit", high}} {
+		if knob.is < 1 {
+			errs = append(errs, plugin.Knob(knob.name, knob.is, "a number of requests, at least 1"))
+		}
 	}
-	return nil
+	switch {
+	case len(errs) > 0:
+	case high < low:
+		errs = append(errs, plugin.Knob("max_limit", high, "a number of requests, at least min_limit"))
+	case initial < low || initial > high:
+		errs = append(errs, plugin.Knob("initial", initial, "a number of requests from min_limit to max_limit"))
+	}
+	return errors.Join(errs...)
 }
 
 func (p *aimd) Admit(_ time.Duration, r *Request, l Load) Reason {

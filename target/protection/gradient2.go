@@ -12,11 +12,11 @@ func init() {
 	Registry.Register(plugin.Info[New]{
 		Name:  "gradient2",
 		Doc:   "limits the requests inside by how much longer they take of late than over a long time (Gradient2)",
-		Worse: "when an overload lasts: the long-term average learns that slow is usual, and the limit grows again; it takes no notice of drops",
+		Worse: "when an overload lasts: the long-term average learns that slow is usual, and the limit grows until requests take tolerance times max_no_load, however short the time that callers have; it takes no notice of drops",
 		Knobs: func() any {
 			return &gradient2Knobs{
 				Initial: 20, MinLimit: 20, MaxLimit: 200, Smoothing: 0.2, QueueSize: 4, LongWindow: 600, Tolerance: 1.5,
-				Window: 100 * time.Millisecond, PartitionKnobs: unshared,
+				WindowKnobs: WindowKnobs{Window: 100 * time.Millisecond}, PartitionKnobs: unshared,
 			}
 		},
 		New: newGradient2,
@@ -32,7 +32,7 @@ type gradient2Knobs struct {
 	LongWindow     int           `yaml:"long_window" doc:"samples over which the long-term average reaches; at least 1"`
 	Tolerance      float64       `yaml:"tolerance" doc:"how many times the long-term average a request may take before the limit falls; at least 1"`
 	MaxNoLoad      time.Duration `yaml:"max_no_load" doc:"longest long-term average that is believed, so that a lasting overload is not taken for a slow server; above 0; 0 means twice the declared mean service time"`
-	Window         time.Duration `yaml:"window" doc:"learn from the average of a window of at least 10 requests; 0: from each"`
+	WindowKnobs    `yaml:",inline"`
 	PartitionKnobs `yaml:",inline"`
 }
 
@@ -60,8 +60,9 @@ type gradient2 struct {
 
 func newGradient2(s Setup, knobs any) (Protection, error) {
 	k := knobs.(*gradient2Knobs)
-	gate, err := k.build(s)
-	errs := []error{err, limitRange(k.Initial, k.MinLimit, k.MaxLimit)}
+	gate, err := k.PartitionKnobs.build(s)
+	window, werr := k.WindowKnobs.build()
+	errs := []error{err, werr, limitRange(k.Initial, k.MinLimit, k.MaxLimit)}
 	if !(k.Smoothing > 0 && k.Smoothing <= 1) {
 		errs = append(errs, plugin.Knob("smoothing", k.Smoothing, "a weight above 0, up to 1"))
 	}
@@ -77,14 +78,11 @@ func newGradient2(s Setup, knobs any) (Protection, error) {
 	if k.MaxNoLoad < 0 {
 		errs = append(errs, plugin.Knob("max_no_load", k.MaxNoLoad, "a duration above 0, or 0 for twice the service time"))
 	}
-	if k.Window < 0 {
-		errs = append(errs, plugin.Knob("window", k.Window, "a duration of at least 0"))
-	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
 	return &gradient2{
-		gate: gate, knobs: *k, window: sampleWindow{every: k.Window}, long: expAverage{window: float64(k.LongWindow)},
+		gate: gate, knobs: *k, window: window, long: expAverage{window: float64(k.LongWindow)},
 		most: believable(k.MaxNoLoad, s), limit: float64(k.Initial),
 	}, nil
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"pgregory.net/rapid"
 )
 
 const ms = time.Millisecond
@@ -61,7 +63,7 @@ func TestAIMDVectors(t *testing.T) {
 
 // upstreamVegas are the defaults of Netflix, which never probe in a short test.
 func upstreamVegas(initial int) vegasKnobs {
-	return vegasKnobs{Initial: initial, MaxLimit: 1000, Smoothing: 1, ProbeMultiplier: 1000, Aggressive: true, MaxNoLoad: time.Hour, PartitionKnobs: unshared}
+	return vegasKnobs{Initial: initial, MinLimit: 1, MaxLimit: 1000, Smoothing: 1, ProbeMultiplier: 1000, Aggressive: true, MaxNoLoad: time.Hour, PartitionKnobs: unshared}
 }
 
 func TestVegasVectors(t *testing.T) {
@@ -80,6 +82,10 @@ func TestVegasVectors(t *testing.T) {
 	half.Decrease = 0.5
 	smooth := half
 	smooth.Smoothing = 0.5
+	floor := half
+	floor.MinLimit = 40
+	eager := upstreamVegas(100)
+	eager.Threshold = 5
 	large := upstreamVegas(10_000)
 	large.MaxLimit = 20_000
 	for _, tt := range []struct {
@@ -101,6 +107,8 @@ func TestVegasVectors(t *testing.T) {
 		{"its own test falls", own, at(11, 10, 50), []int{10, 9}},
 		{"half", half, at(100, 10, 50, 50), []int{100, 50, 25}},
 		{"half, smoothed", smooth, at(100, 10, 50, 50), []int{100, 75, 56}},
+		{"half, with a floor", floor, at(100, 10, 50, 50, 50), []int{100, 50, 40, 40}},
+		{"grows by beta up to its own threshold, by step above", eager, at(100, 100, 105, 106), []int{100, 112, 112}},
 		{"large, half unused", large, []sample{{10, 4999, false}, {10, 4999, false}}, []int{10_000, 10_000}},
 		{"large", large, []sample{{10, 6000, false}, {10, 6000, false}}, []int{10_000, 10_024}},
 	} {
@@ -233,8 +241,45 @@ func TestALastingOverloadIsNotTakenForHealth(t *testing.T) {
 	}
 }
 
+func windowOf(t *testing.T, shortest, longest time.Duration) sampleWindow {
+	t.Helper()
+	w, err := WindowKnobs{Window: shortest, MaxWindow: longest}.build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// TestSampleWindowLength holds that a window is twice the shortest time of the one
+// before, within the bounds, and ends with the first sample after that.
+func TestSampleWindowLength(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		quick   time.Duration
+		longest time.Duration
+		want    time.Duration
+	}{
+		{"twice the shortest", 150 * ms, time.Second, 300 * ms},
+		{"no shorter than window", 10 * ms, time.Second, 100 * ms},
+		{"no longer than max_window", 700 * ms, time.Second, time.Second},
+		{"one length", 700 * ms, 0, 100 * ms},
+	} {
+		w := windowOf(t, 100*ms, tt.longest)
+		w.add(1, sample{rtt: float64(tt.quick)}) // the first window is of one sample
+		for range 9 {
+			w.add(2, sample{rtt: float64(tt.quick + ms)})
+		}
+		if _, ok := w.add(1+tt.want, sample{rtt: float64(tt.quick + ms)}); ok {
+			t.Errorf("%s: closed at its end, want it to close after that", tt.name)
+		}
+		if s, ok := w.add(2+tt.want, sample{rtt: float64(tt.quick + ms)}); !ok || s.rtt != float64(tt.quick+ms) {
+			t.Errorf("%s: sample %+v (%v) after its end, want one of %v", tt.name, s, ok, tt.quick+ms)
+		}
+	}
+}
+
 func TestSampleWindow(t *testing.T) {
-	w := sampleWindow{every: time.Second}
+	w := windowOf(t, time.Second, 0)
 	var got []string
 	for i := range 300 {
 		start := time.Duration(10*i) * ms
@@ -246,7 +291,7 @@ func TestSampleWindow(t *testing.T) {
 	if want := []string{"1s 6ms 39 true", "2s 6.01ms 39 false"}; !slices.Equal(got, want) {
 		t.Errorf("samples %q, want %q", got, want)
 	}
-	w = sampleWindow{every: time.Second}
+	w = windowOf(t, time.Second, 0)
 	for i := range 10_000 {
 		if _, ok := w.add(time.Duration(i)*ms, sample{rtt: 99_999, inside: 1}); ok {
 			t.Fatal("a request of less than 100 µs taught something")
@@ -330,12 +375,98 @@ func TestPartitions(t *testing.T) {
 	if n := let(g, 11, &inside, batch); n != 0 {
 		t.Errorf("batch, which has its 2, gets %d more", n)
 	}
-	for _, share := range []float64{0.01, 0.5} {
-		p := partition{share: share}
-		if got := p.limit(10); got != max(1, int(10*share)) {
-			t.Errorf("%v of 10 is %d", share, got)
+}
+
+func TestPartitionLimit(t *testing.T) {
+	for _, tt := range []struct {
+		all   int
+		share float64
+		want  int
+	}{
+		{11, 0.9, 10},
+		{11, 0.1, 2},
+		{3, 0.9, 3},
+		{3, 0.1, 1},
+		{10, 0.3, 3},
+		{10, 0.7, 7},
+		{10, 0.01, 1},
+		{10, 1, 10},
+		{100, 0.07, 7}, // which is a little above 7 in floating point
+		{10, 0, 0},     // what is not named has nothing of its own
+	} {
+		p := partition{share: tt.share}
+		if got := p.limit(tt.all); got != tt.want {
+			t.Errorf("%v of %d is %d, want %d", tt.share, tt.all, got, tt.want)
 		}
 	}
+}
+
+// TestPartitionsProperties lets requests of partitions come and go under a limit
+// that changes, and holds what is promised: below the limit, or within its share, a
+// request comes in. With strict it has to be below the limit, and within its share
+// or in no place that others have not used of theirs.
+func TestPartitionsProperties(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		shares := map[string]float64{}
+		left := 1.0
+		for _, name := range []string{"a", "b", "c"} {
+			if share := rapid.Float64Range(0, left).Draw(t, name); share > 0 {
+				shares[name], left = share, left-share
+			}
+		}
+		strict := rapid.Bool().Draw(t, "strict")
+		g, err := PartitionKnobs{Partitions: shares, PartitionBy: byTenant, Strict: strict}.build(testSetup())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(shares) == 0 {
+			t.Skip("no partitions")
+		}
+		part := func(name string, limit int) int { return (&partition{share: shares[name]}).limit(limit) }
+		limit, inside := 10, map[string]int{}
+		all := func() (n int) {
+			for _, x := range inside {
+				n += x
+			}
+			return n
+		}
+		for range rapid.IntRange(1, 200).Draw(t, "steps") {
+			name := rapid.SampledFrom([]string{"a", "b", "c", "another"}).Draw(t, "tenant")
+			r := &Request{Tenant: name}
+			switch rapid.IntRange(0, 9).Draw(t, "what") {
+			case 0:
+				limit = rapid.IntRange(1, 40).Draw(t, "limit")
+			case 1, 2, 3:
+				if inside[name] > 0 {
+					g.leave(r)
+					inside[name]--
+				}
+			default:
+				before := all()
+				free := limit - before // for this one, if it takes no more than the others leave
+				for other := range shares {
+					if other != name {
+						free -= max(0, part(other, limit)-inside[other])
+					}
+				}
+				own := inside[name] < part(name, limit)
+				want := before < limit || own
+				if strict {
+					want = before < limit && (own || free > 0)
+				}
+				if got := g.admit(r, before, limit); got != want {
+					t.Fatalf("%s, with %v inside under a limit of %d: let in %v, want %v", name, inside, limit, got, want)
+				} else if got {
+					inside[name]++
+				}
+			}
+			for name, n := range inside {
+				if p := g.of(&Request{Tenant: name}); name != "another" && shares[name] > 0 && p.inside != n {
+					t.Fatalf("%d of %s are inside, want %d", p.inside, name, n)
+				}
+			}
+		}
+	})
 }
 
 func TestPartitionsByClassAndCriticality(t *testing.T) {

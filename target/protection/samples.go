@@ -1,11 +1,17 @@
 package protection
 
 import (
+	"errors"
 	"math"
 	"time"
+
+	"knee/target/plugin"
 )
 
-// A sample is what a request that left tells an adaptive limit.
+// A sample is what a request that left tells an adaptive limit. The limits count
+// what waits for a worker as well as what has one, so the wait is part of the
+// time: it is by the wait that they see that they let in too many. Netflix' limits
+// mostly stand where nothing waits behind them.
 type sample struct {
 	rtt     float64 // nanoseconds from its arrival to its end, the wait in the queue included
 	inside  int     // requests inside when it was let in, itself included
@@ -23,17 +29,44 @@ func sampleOf(r *Request, e End) (sample, bool) {
 	return sample{rtt: float64(e.Waited + e.Served), inside: r.InFlight, dropped: e.Outcome != Served}, true
 }
 
+// WindowKnobs say what an adaptive limit takes for one sample. They are part of
+// the knobs of those that come from Netflix' concurrency-limits, whose windows are
+// of a second.
+type WindowKnobs struct {
+	Window    time.Duration `yaml:"window" doc:"learn from the average of all that end in such a time, if they are at least 10; what took less than 100µs is left out, so a server that is faster teaches nothing; 0: learn from each"`
+	MaxWindow time.Duration `yaml:"max_window" doc:"longest window: each is twice the shortest time in the one before, from window to this; at least window; 0 means window"`
+}
+
+// build returns the window, and all that is wrong with its knobs.
+func (k WindowKnobs) build() (sampleWindow, error) {
+	w := sampleWindow{shortest: k.Window, longest: max(k.Window, k.MaxWindow)}
+	var errs []error
+	if k.Window < 0 {
+		errs = append(errs, plugin.Knob("window", k.Window, "a duration above 0, or 0 for each request"))
+	}
+	switch {
+	case k.MaxWindow < 0:
+		errs = append(errs, plugin.Knob("max_window", k.MaxWindow, "a duration of at least window, or 0 for window"))
+	case k.MaxWindow > 0 && k.Window == 0:
+		errs = append(errs, plugin.Knob("max_window", k.MaxWindow, "none without window"))
+	case k.MaxWindow > 0 && k.MaxWindow < k.Window:
+		errs = append(errs, plugin.Knob("max_window", k.MaxWindow, "a duration of at least window"))
+	}
+	return w, errors.Join(errs...)
+}
+
 // A sampleWindow makes one sample of those of a window, as WindowedLimit of
 // Netflix' concurrency-limits does: the average time, the most inside, and
 // whether any was dropped. What took less than 100 µs is left out, so a server
 // that is faster never teaches a limit anything, and a window of fewer than ten
 // samples is thrown away; so is the first, which closes on its first sample.
 type sampleWindow struct {
-	every time.Duration // 0: each sample counts for itself
+	shortest, longest time.Duration // 0: each sample counts for itself
 
 	next    time.Duration // the window closes with the first sample after this
 	n       int
 	sum     float64
+	quick   float64 // the shortest time
 	inside  int
 	dropped bool
 }
@@ -46,11 +79,14 @@ const (
 // add takes a sample of a request that left at now, and returns the one that a
 // limit is to learn from, if there is one.
 func (w *sampleWindow) add(now time.Duration, s sample) (sample, bool) {
-	if w.every == 0 {
+	if w.shortest == 0 {
 		return s, s.rtt > 0
 	}
 	if s.rtt < leastRTT {
 		return sample{}, false
+	}
+	if w.n == 0 || s.rtt < w.quick {
+		w.quick = s.rtt
 	}
 	w.n++
 	w.sum += s.rtt
@@ -61,7 +97,8 @@ func (w *sampleWindow) add(now time.Duration, s sample) (sample, bool) {
 	}
 	whole := sample{rtt: w.sum / float64(w.n), inside: w.inside, dropped: w.dropped}
 	ready := w.n >= leastSamples
-	*w = sampleWindow{every: w.every, next: now + w.every}
+	length := time.Duration(min(max(2*w.quick, float64(w.shortest)), float64(w.longest)))
+	*w = sampleWindow{shortest: w.shortest, longest: w.longest, next: now + length}
 	return whole, ready
 }
 

@@ -13,26 +13,31 @@ func init() {
 	Registry.Register(plugin.Info[New]{
 		Name:  "vegas",
 		Doc:   "limits the requests inside so that few of them wait, which it infers from how much longer they take than at their quickest (TCP Vegas)",
-		Worse: "with service times that vary: what a dear request takes longer looks like a queue, and the limit falls below what the workers need",
+		Worse: "with service times that vary: what a dear request takes longer looks like a queue, and the limit falls below what the workers need; and whenever work takes longer than max_no_load even without a queue",
 		Knobs: func() any {
-			return &vegasKnobs{Initial: 20, MaxLimit: 1000, Smoothing: 1, ProbeMultiplier: 30, Aggressive: true, Window: 100 * time.Millisecond, PartitionKnobs: unshared}
+			return &vegasKnobs{
+				Initial: 20, MinLimit: 1, MaxLimit: 1000, Smoothing: 1, ProbeMultiplier: 30, Aggressive: true,
+				WindowKnobs: WindowKnobs{Window: 100 * time.Millisecond}, PartitionKnobs: unshared,
+			}
 		},
 		New: newVegas,
 	})
 }
 
 type vegasKnobs struct {
-	Initial         int           `yaml:"initial" doc:"limit at first, from 1 to max_limit"`
-	MaxLimit        int           `yaml:"max_limit" doc:"highest limit, at least 1"`
+	Initial         int           `yaml:"initial" doc:"limit at first, within min_limit and max_limit"`
+	MinLimit        int           `yaml:"min_limit" doc:"lowest limit, at least 1, as in Netflix; the number of workers keeps all of them busy whatever is inferred"`
+	MaxLimit        int           `yaml:"max_limit" doc:"highest limit, at least min_limit"`
 	Smoothing       float64       `yaml:"smoothing" doc:"weight of a new limit beside the old one; above 0, up to 1"`
 	Alpha           float64       `yaml:"alpha" doc:"waiting requests below which the limit grows; above 0; 0 means 3 · log10(limit)"`
 	Beta            float64       `yaml:"beta" doc:"waiting requests above which it falls; above 0; 0 means 6 · log10(limit)"`
 	Step            float64       `yaml:"step" doc:"by how much it grows and falls; above 0; 0 means log10(limit)"`
-	Aggressive      bool          `yaml:"aggressive" doc:"grow by beta while no more than log10(limit) wait"`
+	Aggressive      bool          `yaml:"aggressive" doc:"grow by beta while no more than threshold wait"`
+	Threshold       float64       `yaml:"threshold" doc:"waiting requests up to which it grows by beta; above 0; 0 means log10(limit)"`
 	Decrease        float64       `yaml:"decrease" doc:"fall to this share of the limit in place of step; above 0, below 1; 0 means by step"`
 	ProbeMultiplier int           `yaml:"probe_multiplier" doc:"after so many samples for each request of the limit, more or less, the quickest time is measured anew; at least 1"`
-	MaxNoLoad       time.Duration `yaml:"max_no_load" doc:"longest time that is believed to be that without load, so that a server that is overloaded from the start is not taken for a slow one; above 0; 0 means twice the declared mean service time"`
-	Window          time.Duration `yaml:"window" doc:"learn from the average of a window of at least 10 requests; 0: from each, which takes the luckiest request for the usual one"`
+	MaxNoLoad       time.Duration `yaml:"max_no_load" doc:"longest time that is believed to be that without load, so that a server that is overloaded from the start is not taken for a slow one; above 0; 0 means twice the declared mean service time; with window 0 what counts is the luckiest request"`
+	WindowKnobs     `yaml:",inline"`
 	PartitionKnobs  `yaml:",inline"`
 }
 
@@ -42,16 +47,19 @@ const ReasonVegas Reason = "vegas"
 // vegas is VegasLimit of Netflix' concurrency-limits. With q = ceil(limit · (1 -
 // rttNoLoad / rtt)) requests waiting:
 //
-//	q <= log10(limit)   limit + beta     (aggressive)
-//	q < alpha           limit + step
-//	q > beta            limit - step
+//	q <= threshold   limit + beta     (aggressive)
+//	q < alpha        limit + step
+//	q > beta         limit - step
 //
 // and limit - step after a drop. It stays where it is while less than half of it
 // is used. The logarithms are rounded down, and at least 1. It is kept as it is
 // and published rounded down.
 //
 // Upstream believes any time to be that without load; here max_no_load bounds
-// it (Netflix/concurrency-limits#165).
+// it (Netflix/concurrency-limits#165). What that costs: while work takes longer
+// than max_no_load by itself, say because of a fault, every request seems to have
+// waited, and the limit falls to where the rest of the formula holds it, which can
+// be a fraction of the workers. min_limit, which upstream does not have, ends that.
 type vegas struct {
 	*gate
 	knobs  vegasKnobs
@@ -68,15 +76,16 @@ type vegas struct {
 
 func newVegas(s Setup, knobs any) (Protection, error) {
 	k := knobs.(*vegasKnobs)
-	gate, err := k.build(s)
-	errs := []error{err, limitRange(k.Initial, 1, k.MaxLimit)}
+	gate, err := k.PartitionKnobs.build(s)
+	window, werr := k.WindowKnobs.build()
+	errs := []error{err, werr, limitRange(k.Initial, k.MinLimit, k.MaxLimit)}
 	if !(k.Smoothing > 0 && k.Smoothing <= 1) {
 		errs = append(errs, plugin.Knob("smoothing", k.Smoothing, "a weight above 0, up to 1"))
 	}
 	for _, knob := range []struct {
 		name string
 		is   float64
-	}{{"alpha", k.Alpha}, {"beta", k.Beta}, {"step", k.Step}} {
+	}{{"alpha", k.Alpha}, {"beta", k.Beta}, {"step", k.Step}, {"threshold", k.Threshold}} {
 		if !(knob.is >= 0 && knob.is <= 1e6) {
 			errs = append(errs, plugin.Knob(knob.name, knob.is, "a number of requests above 0, or 0 for one that follows the limit"))
 		}
@@ -90,14 +99,11 @@ func newVegas(s Setup, knobs any) (Protection, error) {
 	if k.MaxNoLoad < 0 {
 		errs = append(errs, plugin.Knob("max_no_load", k.MaxNoLoad, "a duration above 0, or 0 for twice the service time"))
 	}
-	if k.Window < 0 {
-		errs = append(errs, plugin.Knob("window", k.Window, "a duration of at least 0"))
-	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
 	return &vegas{
-		gate: gate, knobs: *k, rand: s.Rand, window: sampleWindow{every: k.Window},
+		gate: gate, knobs: *k, rand: s.Rand, window: window,
 		most: believable(k.MaxNoLoad, s), limit: float64(k.Initial),
 	}, nil
 }
@@ -147,7 +153,7 @@ func (p *vegas) learn(s sample) {
 	if next == p.limit {
 		return
 	}
-	next = math.Max(1, math.Min(float64(p.knobs.MaxLimit), next))
+	next = math.Max(float64(p.knobs.MinLimit), math.Min(float64(p.knobs.MaxLimit), next))
 	p.limit = (1-p.knobs.Smoothing)*p.limit + p.knobs.Smoothing*next
 }
 
@@ -163,7 +169,8 @@ func (p *vegas) next(s sample) float64 {
 		}
 		return v
 	}
-	alpha, beta, step := or(p.knobs.Alpha, 3*unit), or(p.knobs.Beta, 6*unit), or(p.knobs.Step, unit)
+	alpha, beta := or(p.knobs.Alpha, 3*unit), or(p.knobs.Beta, 6*unit)
+	step, threshold := or(p.knobs.Step, unit), or(p.knobs.Threshold, unit)
 	fall := p.limit - step
 	if p.knobs.Decrease > 0 {
 		fall = p.limit * p.knobs.Decrease
@@ -174,7 +181,7 @@ func (p *vegas) next(s sample) float64 {
 		return fall
 	case 2*float64(s.inside) < p.limit:
 		return p.limit
-	case p.knobs.Aggressive && waiting <= unit:
+	case p.knobs.Aggressive && waiting <= threshold:
 		return p.limit + beta
 	case waiting < alpha:
 		return p.limit + step
