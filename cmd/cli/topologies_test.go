@@ -31,6 +31,7 @@ func TestWorkedExamplesAndTheirCures(t *testing.T) {
 		"burst-and-drain":         {{"--protect", "queue_bound:wait=100ms"}},
 		"retry-storm":             {{"--set", "client.behaviours=[]"}, {"--set", "load.phases.0.rate=450/s", "--set", "load.phases.2.rate=450/s", "--set", "load.phases.3.rate=450/s", "--set", "load.phases.1.for=1s"}},
 		"retry-budget":            {{"--set", "client.behaviours.1.ratio=1"}},
+		"rejection-fifth":         {{"--set", "target.reject_cost=0.01"}},
 		"hedging":                 {{"--set", "client.behaviours=[]"}, {"--set", "target.service.per=request"}},
 		"batching":                {{"--set", "target.batch.size=2"}},
 		"capacity-loss":           {{"--protect", "queue_bound:wait=25ms"}},
