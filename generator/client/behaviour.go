@@ -45,11 +45,6 @@ type Planner interface {
 	Plan(now time.Duration, a *Attempt) (why string)
 }
 
-// A Starter learns that an attempt that it let pass is being sent.
-type Starter interface {
-	Start(now time.Duration, a *Attempt)
-}
-
 // A Holder holds attempts back. Release is called after each After, and returns
 // an attempt that it held and that may go on now, nil when there is none.
 type Holder interface {

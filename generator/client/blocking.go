@@ -77,10 +77,10 @@ func newBlocking(s Setup, knobs any) (Behaviour, error) {
 func (b *blocking) Before(now time.Duration, a *Attempt) (time.Duration, string) {
 	s := b.states.get(a)
 	switch {
-	case s.open < b.MaxInFlight && s.buffered.n == 0 && s.behind.n == 0:
+	case s.open < b.MaxInFlight: // then none waits
 		s.open++
 		return now, ""
-	case s.buffered.n < b.Buffer && s.behind.n == 0:
+	case s.buffered.n < b.Buffer: // then none is blocked
 		a.Mark.Count = isBuffered
 		s.buffered.push(a)
 		return never, ReasonBufferExpired

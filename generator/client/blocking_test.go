@@ -89,3 +89,29 @@ func TestBlockingWithoutBuffer(t *testing.T) {
 	s.answer(0, Answer{})
 	s.wantSent(0, 10*ms)
 }
+
+// What leaves the buffer because its deadline has come makes room as well.
+func TestBlockedAttemptsEnterTheBuffer(t *testing.T) {
+	s := newStage(t, Options{
+		Classes: []plan.Class{{Name: "all", Timeout: time.Second, Deadline: time.Second}},
+		Behaviours: []Behaviour{build(t, "blocking", 1, func(k *blockingKnobs) {
+			k.MaxInFlight, k.Buffer, k.MaxBlock = 1, 1, 80*ms
+		})},
+	})
+	at := func(now, deadline time.Duration) {
+		s.to(now)
+		s.taken++
+		s.carryOut(s.Call(origin+now, &plan.Arrival{Seq: s.taken, At: origin + now}, origin+deadline))
+	}
+	at(0, time.Second)
+	at(0, 100*ms)     // in the buffer
+	at(50*ms, 200*ms) // blocked, until 130 if nothing happens
+	s.to(500 * ms)
+	want := []record.Ending{
+		{Kind: record.Withheld, Reason: ReasonBufferExpired, Done: 100 * ms},
+		{Kind: record.Withheld, Reason: ReasonBufferExpired, Planned: 50 * ms, Done: 200 * ms},
+	}
+	if !slices.Equal(s.endings, want) {
+		t.Errorf("endings %+v, want %+v", s.endings, want)
+	}
+}

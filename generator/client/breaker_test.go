@@ -75,9 +75,42 @@ func TestBreakerForAll(t *testing.T) {
 		k.Per, k.Failures, k.FailureShare, k.MinRequests = perAll, 0, 0.5, 4
 	})}})
 	for who := range uint32(10) {
-		s.refuseAll(who, 1)
+		s.call(who)
+		for len(s.open) > 0 {
+			if who < 2 {
+				s.answer(0, Answer{})
+			} else {
+				s.answer(0, refused)
+			}
+		}
 	}
 	if n := len(s.sentAt); n != 4 {
-		t.Errorf("%d sent, want 4", n)
+		t.Errorf("%d sent, want 4: two of four have failed then", n)
+	}
+}
+
+// A probe that is cancelled, or that something further inside keeps back, closes
+// nothing and opens nothing: the next one may go.
+func TestBreakerIgnoresWhatWasNotAnswered(t *testing.T) {
+	s := newStage(t, Options{MaxInFlight: 1, Behaviours: []Behaviour{
+		hedgeOf(t, func(k *hedgeKnobs) { k.Delay, k.NonFatal = time.Hour, nil }),
+		breakerOf(t, func(k *breakerKnobs) { k.Failures = 1 }),
+	}})
+	s.refuseAll(0, 1)
+	s.to(2 * time.Minute)
+	s.call(1)
+	s.call(0) // a probe, for which there is no room in flight
+	breaker := s.chain[1].Behaviour.(*breaker)
+	if got := breaker.states.get(&Attempt{}).State(origin + s.now); got != BreakerHalfOpen {
+		t.Fatalf("state %v after a probe that was not sent, want half open", got)
+	}
+	s.answer(0, Answer{})
+	s.call(0)
+	if len(s.open) != 1 {
+		t.Error("no further probe is sent")
+	}
+	s.carryOut(s.Abandon(origin + s.now))
+	if got := breaker.states.get(&Attempt{}).State(origin + s.now); got != BreakerHalfOpen {
+		t.Errorf("state %v after a probe that was cancelled, want half open", got)
 	}
 }

@@ -112,6 +112,24 @@ func TestConcurrentBudget(t *testing.T) {
 	}
 }
 
+// What is counted of an attempt is what was counted when it began.
+func TestConcurrentBudgetCountsBothWays(t *testing.T) {
+	for _, waits := range []bool{true, false} {
+		b := concurrentBudget{share: 0.2, least: 1, countWaiting: waits}
+		dropped := b.plan(0)
+		b.end(0, hadPlan, Cancelled) // it was planned and never began
+		begun := b.plan(0) && b.begin(0, true, true)
+		second := b.plan(0) && b.begin(0, true, true)
+		if !dropped || !begun || second || b.active != 1 || b.extra != 1 {
+			t.Errorf("waits count: %v: one dropped (%v), one begun (%v), a second (%v), %d under way, %d of them further ones: want 1 and 1", waits, dropped, begun, second, b.active, b.extra)
+		}
+		b.end(0, hadPlan|hasBegun|isFurther, Rejected)
+		if b.active != 0 || b.extra != 0 {
+			t.Errorf("waits count: %v: %d under way, %d further ones: want none", waits, b.active, b.extra)
+		}
+	}
+}
+
 func TestTokenThrottle(t *testing.T) {
 	b := newTokenThrottle(10, 0.1)
 	for i, want := range []bool{true, true, true, true, false, false} {

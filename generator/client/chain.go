@@ -20,7 +20,6 @@ func (l levels) below(level int) levels { return l & (1<<level - 1) }
 type link struct {
 	Behaviour
 	planner Planner
-	starter Starter
 	holder  Holder
 	hedger  Hedger
 }
@@ -36,7 +35,6 @@ func newChain(behaviours []Behaviour) ([]link, error) {
 	for i, b := range behaviours {
 		l := link{Behaviour: b}
 		l.planner, _ = b.(Planner)
-		l.starter, _ = b.(Starter)
 		l.holder, _ = b.(Holder)
 		l.hedger, _ = b.(Hedger)
 		if l.hedger != nil {

@@ -44,7 +44,7 @@ func (r *rollingCounts) begin() {
 // count counts the end of a request that began in the bucket of that age, unless
 // it is forgotten.
 func (r *rollingCounts) count(age uint64, v BreakerVerdict) {
-	if age > r.age || r.age-age >= uint64(len(r.buckets)) {
+	if r.age-age >= uint64(len(r.buckets)) {
 		return
 	}
 	r.BreakerCounts.count(v)

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"knee/generator/plan"
 	"knee/generator/record"
 )
 
@@ -50,6 +51,18 @@ func TestEndingsOfSeveralAttempts(t *testing.T) {
 			"a late success beats what comes after it",
 			[]step{{130 * ms, 0, good}, {150 * ms, 0, refused}, {180 * ms, 0, refused}},
 			[]time.Duration{0, 120 * ms, 170 * ms},
+			record.Ending{Kind: record.Late, Done: 130 * ms},
+		},
+		{
+			"a refusal after a timeout",
+			[]step{{130 * ms, 1, refused}, {200 * ms, 1, refused}},
+			[]time.Duration{0, 120 * ms, 150 * ms},
+			record.Ending{Kind: record.Rejected, Reason: "queue_full", Sent: 150 * ms, Done: 200 * ms},
+		},
+		{
+			"the first late success counts",
+			[]step{{130 * ms, 0, good}, {230 * ms, 0, good}, {260 * ms, 0, refused}},
+			[]time.Duration{0, 120 * ms, 240 * ms},
 			record.Ending{Kind: record.Late, Done: 130 * ms},
 		},
 		{
@@ -189,4 +202,122 @@ func TestAbandonWithBehaviours(t *testing.T) {
 	if by[record.Unfinished] != 3 || by[record.Withheld] != 1 {
 		t.Errorf("endings %v, want 3 unfinished and 1 withheld", by)
 	}
+}
+
+// What is due as everything is abandoned is not sent any more.
+func TestNothingIsSentAsAllIsAbandoned(t *testing.T) {
+	s := newStage(t, Options{Behaviours: []Behaviour{plainRetry(t, 2, 20*ms)}})
+	s.call(0)
+	s.to(10 * ms)
+	s.answer(0, refused)
+	s.now = 40 * ms
+	s.carryOut(s.Abandon(origin + s.now))
+	s.wantSent(0)
+	s.wantOnly(record.Ending{Kind: record.Rejected, Reason: "queue_full", Done: 10 * ms})
+}
+
+// A shell that comes late sends a first attempt as long as anybody would listen,
+// and a further one before its deadline only.
+func TestLateShellWithBehaviours(t *testing.T) {
+	options := func(t *testing.T) Options {
+		return Options{
+			Grace:      200 * ms,
+			Classes:    []plan.Class{{Name: "all", Timeout: 100 * ms, Deadline: 150 * ms}},
+			Behaviours: []Behaviour{plainRetry(t, 2, 20*ms)},
+		}
+	}
+	t.Run("first", func(t *testing.T) {
+		s := newStage(t, options(t))
+		s.taken++
+		s.now = 145 * ms
+		s.carryOut(s.Call(origin+s.now, &plan.Arrival{Seq: 1, At: origin}, never))
+		s.to(5 * time.Second)
+		s.wantSent(145 * ms) // timed out at once; there is no time left for another
+		s.wantOnly(record.Ending{Kind: record.Timeout, Sent: 145 * ms, Done: 300 * ms})
+	})
+	t.Run("second", func(t *testing.T) {
+		s := newStage(t, options(t))
+		s.call(0)
+		s.to(10 * ms)
+		s.answer(0, refused)
+		s.now = 160 * ms
+		s.settle()
+		s.wantSent(0)
+		s.wantOnly(record.Ending{Kind: record.Rejected, Reason: "queue_full", Done: 10 * ms})
+	})
+}
+
+// At one instant a wait ends before what is planned for it looks for room.
+func TestWaitEndsBeforeARetry(t *testing.T) {
+	s := newStage(t, Options{Close: true, MaxInFlight: 2, Behaviours: []Behaviour{plainRetry(t, 2, 100*ms)}})
+	s.call(0)
+	s.answer(0, refused) // comes again at 100, when the next ones time out
+	s.call(1)
+	s.call(2)
+	s.to(100 * ms)
+	if n := len(s.open); n != 1 || s.open[0].Number != 2 {
+		t.Errorf("%d open, want the second attempt of the first original", n)
+	}
+}
+
+// An eager behaviour tries again whatever happens.
+type eager struct{ wait time.Duration }
+
+func (e eager) Before(now time.Duration, _ *Attempt) (time.Duration, string) { return now, "" }
+
+func (e eager) After(now time.Duration, _ *Attempt, _ Answer) time.Duration { return now + e.wait }
+
+// Not every wish to try again is heard.
+func TestEagerBehaviour(t *testing.T) {
+	t.Run("after a success", func(t *testing.T) {
+		s := newStage(t, Options{Behaviours: []Behaviour{eager{}}})
+		s.call(0)
+		s.answer(0, Answer{})
+		s.wantSent(0)
+		s.wantOnly(record.Ending{Kind: record.Good})
+	})
+	t.Run("at the deadline", func(t *testing.T) {
+		s := newStage(t, Options{Behaviours: []Behaviour{eager{250 * ms}}})
+		s.auto = func(*Attempt) (time.Duration, Answer) { return 0, refused }
+		s.call(0)
+		s.to(5 * time.Second)
+		s.wantSent(0, 250*ms, 500*ms, 750*ms)
+		s.wantOnly(record.Ending{Kind: record.Rejected, Reason: "queue_full", Sent: 750 * ms, Done: 750 * ms})
+	})
+	t.Run("in the past", func(t *testing.T) {
+		s := newStage(t, Options{Behaviours: []Behaviour{eager{-time.Hour}, plainRetry(t, 1, 0)}})
+		s.call(0)
+		s.to(10 * ms)
+		s.answer(0, refused)
+		if a := s.open[0]; a.Planned-origin != 10*ms {
+			t.Errorf("planned at %v, want 10ms", a.Planned-origin)
+		}
+	})
+}
+
+// A strict planner lets attempts be planned and refuses them when they come.
+type strict struct{ planned, ended int }
+
+func (p *strict) Plan(time.Duration, *Attempt) string { p.planned++; return "" }
+
+func (p *strict) Before(now time.Duration, a *Attempt) (time.Duration, string) {
+	if a.Number > 1 {
+		return now, "no"
+	}
+	return now, ""
+}
+
+func (p *strict) After(time.Duration, *Attempt, Answer) time.Duration { p.ended++; return never }
+
+// Who refuses an attempt hears no more of it.
+func TestRefusalIsFinal(t *testing.T) {
+	p := &strict{}
+	s := newStage(t, Options{Behaviours: []Behaviour{plainRetry(t, 3, 20*ms), p}})
+	s.call(0)
+	s.answer(0, refused)
+	s.to(time.Second)
+	if p.planned != 1 || p.ended != 1 {
+		t.Errorf("%d planned, %d ended: want 1 and the first attempt alone", p.planned, p.ended)
+	}
+	s.wantOnly(record.Ending{Kind: record.Rejected, Reason: "queue_full"})
 }

@@ -177,10 +177,13 @@ func TestHedgeWaitsForMeasurements(t *testing.T) {
 		t.Errorf("the quantile of 0 to 49 is %v, %v: want 47", q, known)
 	}
 	for range 2000 {
+		l.add(ms)
+	}
+	for range 1000 {
 		l.add(time.Second)
 	}
 	if q, _ := l.quantile(); q != time.Second {
-		t.Errorf("the quantile is %v after 2,000 of a second", q)
+		t.Errorf("the quantile is %v after 1,000 of a second", q)
 	}
 }
 
@@ -191,5 +194,22 @@ func TestOneHedgeOnly(t *testing.T) {
 	}, nil)
 	if err == nil {
 		t.Error("two behaviours that hedge are accepted")
+	}
+}
+
+// What was never sent took no time.
+func TestHedgeMeasuresWhatWasSent(t *testing.T) {
+	h := hedgeOf(t, nil).(*hedge)
+	for range 100 {
+		h.After(time.Second, &Attempt{Sent: never}, Answer{Result: Cancelled})
+	}
+	if _, known := h.seen.quantile(); known {
+		t.Error("a quantile of nothing")
+	}
+	for range 100 {
+		h.After(time.Second, &Attempt{Sent: time.Second - 30*ms}, Answer{Result: Cancelled})
+	}
+	if q, _ := h.seen.quantile(); q != 30*ms {
+		t.Errorf("the quantile is %v, want 30ms", q)
 	}
 }

@@ -72,7 +72,7 @@ func (c *Caller) goesOn(now time.Duration, a *Attempt, e Answer, level int, agai
 	}
 	c.endHedges(now, a, level)
 	a.state.let |= o.outer
-	o.outer, o.branches = 0, 0
+	o.outer = 0
 	return false
 }
 

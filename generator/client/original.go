@@ -151,12 +151,6 @@ func (c *Caller) transmit(now time.Duration, a *Attempt) {
 		a.Arrival.Work = c.redraw.Work(&a.Arrival, a.Number)
 	}
 	s.phase, s.deaf = sent, false
-	for level := range c.chain {
-		if l := &c.chain[level]; l.starter != nil && s.let.has(level) {
-			a.Mark = &s.marks[level]
-			l.starter.Start(now, a)
-		}
-	}
 	o.sent++
 	c.alarms.set(a, max(a.Timeout, now), false)
 	c.send(a, o.sent == 1)

@@ -33,12 +33,6 @@ func (p *probe) Before(now time.Duration, a *Attempt) (time.Duration, string) {
 	return now, ""
 }
 
-func (p *probe) Start(_ time.Duration, a *Attempt) {
-	if !p.open[a.Mark.Count] {
-		*p.fault = fmt.Sprintf("attempt %d starts and has not passed, or is over", a.Number)
-	}
-}
-
 func (p *probe) After(now time.Duration, a *Attempt, e Answer) time.Duration {
 	p.tick(now)
 	if !p.open[a.Mark.Count] {
@@ -122,6 +116,7 @@ type ledger struct {
 
 type account struct {
 	attempts, unsent int
+	numbers          map[int]bool
 	good, late       bool // an answer was
 	ended            bool
 	kind             record.Kind
@@ -140,6 +135,10 @@ func (l *ledger) Attempted(a *Attempt, first bool) {
 	case a.Planned > l.now || a.Sent != l.now:
 		l.t.Fatalf("attempt %d, planned at %v, sent at %v, is sent at %v", a.Number, a.Planned, a.Sent, l.now)
 	}
+	if b.numbers[a.Number] {
+		l.t.Fatalf("two attempts of original %d are number %d", a.Arrival.Seq, a.Number)
+	}
+	b.numbers[a.Number] = true
 	if b.attempts++; b.attempts > l.most {
 		l.t.Fatalf("%d attempts of original %d, want at most %d", b.attempts, a.Arrival.Seq, l.most)
 	}
@@ -232,7 +231,7 @@ func TestWhateverBehavioursDo(t *testing.T) {
 			"call": func(t *rapid.T) {
 				seq++
 				at := l.now
-				l.by[seq] = &account{deadline: at + o.Classes[0].Deadline}
+				l.by[seq] = &account{numbers: map[int]bool{}, deadline: at + o.Classes[0].Deadline}
 				carryOut(c.Call(l.now, &plan.Arrival{Seq: seq, At: at, Client: rapid.Uint32Range(0, 3).Draw(t, "client")}, never))
 			},
 			"answer": func(t *rapid.T) {

@@ -74,9 +74,6 @@ func (r *retry) After(now time.Duration, a *Attempt, e Answer) time.Duration {
 	if asked := min(e.RetryAfter, r.MaxRetryAfter); asked > 0 {
 		wait = max(wait, asked+r.spread(i))
 	}
-	if wait >= a.Deadline-now {
-		return never
-	}
 	return now + wait
 }
 

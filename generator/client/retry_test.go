@@ -189,6 +189,31 @@ func TestRetryWithoutWaitIsPlannedAtTheAnswer(t *testing.T) {
 	}
 }
 
+// Decorrelated waits go from the base to three times the wait before, and grow by
+// that.
+func TestDecorrelatedRetries(t *testing.T) {
+	s := newStage(t, Options{
+		Classes: []plan.Class{{Name: "all", Timeout: time.Hour, Deadline: time.Hour}},
+		Behaviours: []Behaviour{retries(t, func(k *retryKnobs) {
+			k.MaxAttempts, k.Backoff = 100, Backoff{Base: 10 * ms, Cap: time.Minute, Jitter: jitterDecorrelated}
+		})},
+	})
+	s.auto = func(*Attempt) (time.Duration, Answer) { return 0, refused }
+	s.call(0)
+	s.to(time.Hour - 1)
+	before, highest := 10*ms, time.Duration(0)
+	for i := 1; i < len(s.sentAt); i++ {
+		wait := s.sentAt[i] - s.sentAt[i-1]
+		if wait < 10*ms || wait > min(3*before, time.Minute) {
+			t.Errorf("wait %d is %v after one of %v: want 10ms to %v", i, wait, before, 3*before)
+		}
+		before, highest = wait, max(highest, wait)
+	}
+	if len(s.sentAt) != 100 || highest < time.Second {
+		t.Errorf("%d attempts, waits of up to %v: want 100, and of a second", len(s.sentAt), highest)
+	}
+}
+
 func TestPatience(t *testing.T) {
 	plain := retries(t, func(k *retryKnobs) {
 		k.MaxAttempts, k.Backoff = 3, Backoff{Base: 200 * ms, Cap: 10 * time.Second, Jitter: jitterNone}
@@ -197,6 +222,7 @@ func TestPatience(t *testing.T) {
 	decorrelated := retries(t, func(k *retryKnobs) {
 		k.MaxAttempts, k.Backoff = 3, Backoff{Base: 100 * ms, Cap: 10 * time.Second, Jitter: jitterDecorrelated}
 	})
+	hundred := retries(t, func(k *retryKnobs) { k.MaxAttempts = 100 })
 	hedged := build(t, "hedge", 1, func(k *hedgeKnobs) { k.Delay, k.MaxAttempts = 50*ms, 3 })
 	measured := build[hedgeKnobs](t, "hedge", 1, nil)
 	breaker := build[breakerKnobs](t, "breaker", 1, nil)
@@ -216,6 +242,7 @@ func TestPatience(t *testing.T) {
 		{"hedges, each after one that failed", []Behaviour{hedged}, 20 * ms, 60 * ms, 3},
 		{"hedges by quantile", []Behaviour{measured}, 100 * ms, 200 * ms, 2},
 		{"retried hedges", []Behaviour{plain, breaker, hedged}, 400 * ms, 2100 * ms, 9},
+		{"too many", []Behaviour{hundred, hundred, hundred, hundred}, 0, 24 * time.Hour, 1 << 20},
 		{"too long", []Behaviour{plain}, 20 * time.Hour, 24 * time.Hour, 3},
 	} {
 		if got := Patience(c.chain, c.timeout); got != c.want {

@@ -123,3 +123,20 @@ func TestThrottleIgnoresWhatWasNotAnswered(t *testing.T) {
 		t.Errorf("%d requests and %d accepts, want 1 of each", state.requests.total, state.accepts.total)
 	}
 }
+
+// One of two hedges is cancelled: it says nothing of the server either.
+func TestThrottleIgnoresWhatWasCancelled(t *testing.T) {
+	s := newStage(t, Options{Behaviours: []Behaviour{
+		hedgeOf(t, func(k *hedgeKnobs) { k.Delay = 10 * ms }),
+		build(t, "throttle", 1, func(k *throttleKnobs) { k.K, k.CountLocal = 1000, false }),
+	}})
+	s.call(0)
+	s.answer(0, Answer{}) // from here on nothing is kept back
+	s.call(0)
+	s.to(20 * ms)
+	s.answer(0, Answer{})
+	state := s.chain[1].Behaviour.(*throttle).states.get(&Attempt{})
+	if len(s.sentAt) != 3 || state.requests.total != 2 || state.accepts.total != 2 {
+		t.Errorf("%d sent, %d requests and %d accepts: want 3, 2 and 2", len(s.sentAt), state.requests.total, state.accepts.total)
+	}
+}

@@ -73,7 +73,7 @@ func newWindow(s Setup, knobs any) (Behaviour, error) {
 
 func (w *window) Before(now time.Duration, a *Attempt) (time.Duration, string) {
 	c := w.states.get(a)
-	if c.held.n == 0 && c.open < c.most {
+	if c.open < c.most { // then none is held
 		c.open++
 		return now, ""
 	}
