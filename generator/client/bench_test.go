@@ -101,6 +101,9 @@ func BenchmarkArrivalWithBehaviours(b *testing.B) {
 
 func TestSteadyLoadAllocatesNothing(t *testing.T) {
 	t.Run("without behaviours", func(t *testing.T) { allocatesNothing(t, steady(t)) })
+	t.Run("with hedges", func(t *testing.T) {
+		allocatesNothing(t, steady(t, build[hedgeKnobs](t, "hedge", 10, func(k *hedgeKnobs) { k.Delay = 30 * ms })))
+	})
 	t.Run("with all", func(t *testing.T) { allocatesNothing(t, steady(t, everything(t)...)) })
 }
 
