@@ -12,6 +12,9 @@ import (
 // Every worked example shows what it says; and what its comment names as the cure,
 // or as what it would be without, keeps it from happening, so that its checks fail.
 func TestWorkedExamplesAndTheirCures(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: virtual runs have nothing to race")
+	}
 	cures := map[string][][]string{
 		"cascade":                 {{"--protect", "queue_bound:wait=50ms"}},
 		"layers":                  {{"--set", "topology.call.say_no_retry=true", "--set", "topology.layers.0.call.say_no_retry=true"}},

@@ -28,13 +28,16 @@ import (
 // every protection and every embedded profile.
 func TestBothWorldsGiveTheSameRecords(t *testing.T) {
 	for _, name := range singleServers(t) {
+		if testing.Short() && name != "mixed-classes" {
+			continue // -short is for the race detector: one is as good as another
+		}
 		t.Run("profile/"+name, func(t *testing.T) {
 			compareWorlds(t, name, profiles.Overrides{})
 		})
 	}
 	knobs := map[string]string{"queue_bound": ":count=20", "limit": ":limit=25", "rate": ":rate=400,burst=20", "brownout": ":setpoint=500ms"}
 	for _, info := range protection.Registry.All() {
-		if info.Wall {
+		if info.Wall || testing.Short() && info.Name != "breakwater" {
 			continue // virtual time has no clock for it to read
 		}
 		t.Run("protection/"+info.Name, func(t *testing.T) {
@@ -58,7 +61,7 @@ func TestBothWorldsGiveTheSameBehaviours(t *testing.T) {
 		blocking = "{kind: blocking, max_in_flight: 1, buffer: 1, max_block: 20ms}"
 	)
 	rule := func(name string) string { return fmt.Sprintf(budget, name) }
-	for name, chain := range map[string][]string{
+	cases := map[string][]string{
 		"retry": {retry}, "throttle": {throttle}, "hedge": {hedge}, "breaker": {breaker}, "window": {window}, "blocking": {blocking},
 		"granted":         {"{kind: window, credits: 1}"},
 		"by quantile":     {"{kind: hedge}"},
@@ -71,7 +74,11 @@ func TestBothWorldsGiveTheSameBehaviours(t *testing.T) {
 		"retried hedges":  {hedge, retry},
 		"breaker outside": {breaker, retry},
 		"all":             {throttle, retry, rule("ratio"), hedge, breaker, window, blocking},
-	} {
+	}
+	for name, chain := range cases {
+		if testing.Short() && name != "all" {
+			continue
+		}
 		protect := "queue_bound:count=20"
 		if name == "granted" {
 			protect = "breakwater"
