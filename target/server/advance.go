@@ -11,17 +11,18 @@ import (
 func (c *Core) advance(now time.Duration, wakes bool) {
 	now = min(max(now, c.now), protection.Never-1)
 	for {
-		wake, until, wakes := c.nextWake(), now, wakes
-		if c.resumed && c.now < now { // those outside come before anything later does
-			until, wakes = c.now, true
+		if c.halted {
+			if !c.standStill(now, wakes) {
+				return
+			}
+			continue
 		}
+		wake := c.nextWake()
 		switch {
-		case c.endingNext <= until && c.endingNext <= wake:
+		case c.endingNext <= now && c.endingNext <= wake:
 			c.end(c.endingNext)
-		case wake < until || wake == until && wakes:
+		case wake < now || wake == now && wakes:
 			c.wake(wake)
-		case c.resumed && wakes:
-			c.letIn()
 		default:
 			c.now = now
 			return
@@ -40,13 +41,9 @@ func (c *Core) foresee() {
 }
 
 // nextWake returns the next instant at which a fault, an expiry, a tick or a
-// batch is due. In a process that stands still none of them is, apart from the
-// fault that lets it go on; then comes at once what was due meanwhile.
+// batch is due.
 func (c *Core) nextWake() time.Duration {
-	if c.conditions.Paused {
-		return c.faultNext
-	}
-	return max(c.now, min(c.faultNext, c.expiries.next(), c.plug.tickNext, c.batchNext))
+	return min(c.faultNext, c.expiries.next(), c.plug.tickNext)
 }
 
 // wake does one of the things due at now: faults first, then expiries, then ticks.
@@ -60,20 +57,22 @@ func (c *Core) wake(now time.Duration) {
 		c.takeOut(r)
 		c.plug.order.Remove(r)
 		c.drop(now, r, r.ExpiresBy)
-	case c.plug.tickNext <= now:
+	default:
 		c.tick()
-	default: // a batch has waited long enough: dispatch sees to it
-		c.batchNext = protection.Never
 	}
 	c.dispatch(now)
 }
 
 // tick calls each protection whose instant has come. An instant that is not
-// after now would come for ever, so it is taken as the next one.
+// after now would come for ever, so it is taken as the next one. A batch that
+// has waited long enough is the dispatcher's.
 func (c *Core) tick() {
 	var l protection.Load
 	c.load(c.now, &l)
-	c.plug.tickNext = protection.Never
+	if c.batchNext <= c.now {
+		c.batchNext = protection.Never
+	}
+	c.plug.tickNext = c.batchNext
 	for i := range c.plug.tickers {
 		t := &c.plug.tickers[i]
 		if t.next <= c.now {

@@ -39,6 +39,7 @@ func (c *Core) startBatch(now time.Duration) bool {
 	if c.nWaiting < c.spec.Batch.Size {
 		if due := later(c.waiting.oldest.Arrived, c.spec.Batch.Delay); due > now {
 			c.batchNext = due
+			c.plug.tickNext = min(c.plug.tickNext, due)
 			return false
 		}
 	}
@@ -50,7 +51,11 @@ func (c *Core) startBatch(now time.Duration) bool {
 		if r == nil {
 			break
 		}
-		own, held := c.take(now, r)
+		own := c.take(now, r)
+		var held fault.Fault
+		if len(c.treaters) > 0 {
+			own, held = c.treat(now, r, own)
+		}
 		work = later(work, own)
 		if holder == nil {
 			holder = held
@@ -73,4 +78,24 @@ func (c *Core) startBatch(now time.Duration) bool {
 		c.work(now, work, first)
 	}
 	return true
+}
+
+// next takes the request to serve next out of the queue; nil when there is none.
+// Those that are not worth starting any more are dropped on the way.
+func (c *Core) next(now time.Duration) *protection.Request {
+	for c.nWaiting > 0 {
+		var l protection.Load
+		c.load(now, &l)
+		r := c.plug.order.Pop(now, l)
+		if r == nil {
+			return nil
+		}
+		c.takeOut(r)
+		reason := c.pick(now, r)
+		if reason == "" {
+			return r
+		}
+		c.drop(now, r, reason)
+	}
+	return nil
 }

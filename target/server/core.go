@@ -17,19 +17,16 @@ type Core struct {
 	plug plugIns
 
 	faults     []fault.Fault
-	treaters   []fault.Treater // among faults
-	treatment  fault.Treatment // of the request that a worker takes
 	faultNext  time.Duration
 	batchNext  time.Duration // when the oldest has waited long enough for a batch to fill
 	conditions fault.Conditions
+	crowded    bool // the pace depends on how many workers are busy
+	halted     bool // the process stands still, or goes on and has not seen yet what came meanwhile
 	pace       pace
 
 	waiting  line
 	held     line // let in by Admit and not yet enqueued
 	external line // running outside the core
-	stuck    []stuck
-	outside  []*protection.Request // came during a pause
-	resumed  bool                  // the pause is over and they have not been let in yet
 	expiries expiries
 	endings  endings
 
@@ -49,6 +46,11 @@ type Core struct {
 	refused, dropped, failedBy                tally
 
 	effects, handed []Effect
+
+	treaters  []fault.Treater       // among faults
+	treatment fault.Treatment       // of the request that a worker takes
+	stuck     []stuck               // work that faults hold up
+	outside   []*protection.Request // came during a pause
 }
 
 // States of a request in Links.State.
@@ -152,10 +154,13 @@ func (c *Core) Advance(now time.Duration) { c.advance(now, true) }
 // Next returns the instant at which the core wants Advance, if nothing happens
 // before; Never when it waits for the shell alone.
 func (c *Core) Next() time.Duration {
-	if c.resumed {
-		return c.now
+	switch {
+	case !c.halted:
+		return min(c.endingNext, c.nextWake())
+	case c.conditions.Paused:
+		return c.faultNext
 	}
-	return min(c.endingNext, c.nextWake())
+	return c.now
 }
 
 // Effects returns what the shell has to carry out since the last call. The slice

@@ -25,35 +25,22 @@ func (c *Core) dispatch(now time.Duration) {
 			}
 			continue
 		}
-		r := c.next(now)
-		if r == nil {
-			break
-		}
-		c.start(now, r)
-	}
-	if c.crowded() {
-		c.crowd(now)
-	}
-}
-
-// next takes the request to serve next out of the queue; nil when there is none.
-// Those that are not worth starting any more are dropped on the way.
-func (c *Core) next(now time.Duration) *protection.Request {
-	for c.nWaiting > 0 {
-		var l protection.Load
+		var l protection.Load // as in next, a call of which could be felt here
 		c.load(now, &l)
 		r := c.plug.order.Pop(now, l)
 		if r == nil {
-			return nil
+			break
 		}
 		c.takeOut(r)
-		reason := c.pick(now, r)
-		if reason == "" {
-			return r
+		if reason := c.pick(now, r); reason != "" {
+			c.drop(now, r, reason)
+			continue
 		}
-		c.drop(now, r, reason)
+		c.start(now, r)
 	}
-	return nil
+	if c.crowded {
+		c.crowd(now)
+	}
 }
 
 // takeOut ends r's waiting, apart from its place in the order.
@@ -87,28 +74,31 @@ func (c *Core) pick(now time.Duration, r *protection.Request) protection.Reason 
 // start gives r to a free worker.
 func (c *Core) start(now time.Duration, r *protection.Request) {
 	c.busy++
-	work, holder := c.take(now, r)
-	if holder != nil {
-		c.stuck = append(c.stuck, stuck{by: holder, r: r, work: work})
+	work := c.take(now, r)
+	if len(c.treaters) > 0 {
+		var holder fault.Fault
+		if work, holder = c.treat(now, r, work); holder != nil {
+			c.stuck = append(c.stuck, stuck{by: holder, r: r, work: work})
+			return
+		}
+	}
+	if c.spec.External {
+		c.proceed(now, r, work)
 		return
 	}
-	c.proceed(now, r, work)
+	c.work(now, work, r)
 }
 
-// take has a worker take r, and returns how much work r is. A fault that keeps
-// the worker from doing it is returned as well.
-func (c *Core) take(now time.Duration, r *protection.Request) (work time.Duration, holder fault.Fault) {
+// take has a worker take r, and returns how much work r is.
+func (c *Core) take(now time.Duration, r *protection.Request) (work time.Duration) {
 	r.Started = now
-	r.Links.State, r.Links.Fails = running, ""
+	r.Links.State = running
 	c.running++
 	work = max(r.Work, 0)
 	if r.Degraded {
 		work = c.spec.degraded(work)
 	}
-	if len(c.treaters) == 0 {
-		return work, nil
-	}
-	return c.treat(now, r, work)
+	return work
 }
 
 // proceed begins the work of r, which a worker has taken.
@@ -118,7 +108,7 @@ func (c *Core) proceed(now time.Duration, r *protection.Request, work time.Durat
 		return
 	}
 	c.external.add(r)
-	if c.crowded() {
+	if c.crowded {
 		c.crowd(now) // with this one: its pace stays that of its start
 	}
 	c.effects = append(c.effects, Effect{Kind: Start, R: r, At: now, Work: c.pace.stretch(work)})
@@ -147,17 +137,13 @@ func (c *Core) Finish(now time.Duration, r *protection.Request, o protection.Out
 // serve books the end of r's work and replies.
 func (c *Core) serve(now time.Duration, r *protection.Request, o protection.Outcome) {
 	c.running--
-	fails := r.Links.Fails
-	if fails != "" {
-		o = protection.Failed
+	if why := r.Links.Fails; why != "" {
+		c.fail(now, r, why)
+		return
 	}
-	c.leave(now, r, protection.End{Outcome: o, Reason: fails, Waited: r.Started - r.Arrived, Served: now - r.Started})
+	c.leave(now, r, protection.End{Outcome: o, Waited: r.Started - r.Arrived, Served: now - r.Started})
 	if o != protection.Served {
 		c.failed++
-		if fails != "" {
-			c.failedBy.add(fails)
-			c.tell(Fail, now, r, fails)
-		}
 		return
 	}
 	c.served++
@@ -165,6 +151,14 @@ func (c *Core) serve(now time.Duration, r *protection.Request, o protection.Outc
 		c.degraded++
 	}
 	c.tell(Reply, now, r, "")
+}
+
+// fail books that r's work was in vain and says why.
+func (c *Core) fail(now time.Duration, r *protection.Request, why protection.Reason) {
+	c.failed++
+	c.failedBy.add(why)
+	c.leave(now, r, protection.End{Outcome: protection.Failed, Reason: why, Waited: r.Started - r.Arrived, Served: now - r.Started})
+	c.tell(Fail, now, r, why)
 }
 
 // drop refuses r, which was let in and has left the queue unserved.

@@ -56,7 +56,7 @@ func (c *Core) bend() {
 	cond.Stalled = cond.Stalled || cond.Paused || cond.Down
 	was := c.conditions
 	c.conditions = cond
-	if c.crowded() {
+	if c.crowded = cond.Contention != 0 || cond.Coherence != 0; c.crowded {
 		c.crowd(c.now)
 	} else {
 		c.pace.set(c.now, cond)
@@ -69,7 +69,7 @@ func (c *Core) bend() {
 	if cond.Crashes > was.Crashes {
 		c.crash()
 	}
-	c.resumed = !cond.Paused && len(c.outside) > 0
+	c.halted = c.halted || cond.Paused
 }
 
 // crash loses everything inside, and what the protections have learned. That
@@ -104,7 +104,7 @@ func (c *Core) Stalled() bool { return c.conditions.Stalled }
 // letIn takes in what came during a pause, in the order in which it came.
 func (c *Core) letIn() {
 	came := c.outside
-	c.outside, c.resumed = nil, false
+	c.outside = nil
 	for _, r := range came {
 		if c.admit(c.now, r) == "" {
 			c.enqueue(c.now, r)

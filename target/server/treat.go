@@ -44,9 +44,6 @@ func (c *Core) release(now time.Duration, f fault.Fault) {
 	c.stuck = kept
 }
 
-// crowded reports whether the pace depends on how many workers are busy.
-func (c *Core) crowded() bool { return c.conditions.Contention != 0 || c.conditions.Coherence != 0 }
-
 // crowd sets the pace for as many workers as are busy: the universal scalability
 // law.
 func (c *Core) crowd(now time.Duration) {
