@@ -89,8 +89,20 @@ func run(hold time.Duration, chains []string) error {
 	return nil
 }
 
-// measure returns the steps of one run.
-func measure(knee, file, chain string, flags ...string) ([]analysis.Step, error) {
+// attempts is how often a run is made until its load was offered punctually.
+const attempts = 3
+
+// measure returns the steps of one run whose load was really offered.
+func measure(knee, file, chain string, flags ...string) (steps []analysis.Step, err error) {
+	for range attempts {
+		if steps, err = try(knee, file, chain, flags...); err == nil {
+			break
+		}
+	}
+	return steps, err
+}
+
+func try(knee, file, chain string, flags ...string) ([]analysis.Step, error) {
 	cmd := exec.Command(knee, append([]string{"run", file, "--protect", chain, "--format", "json"}, flags...)...)
 	var out, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &stderr
