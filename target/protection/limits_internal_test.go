@@ -2,6 +2,7 @@ package protection
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -48,6 +49,12 @@ func TestAIMDVectors(t *testing.T) {
 	if want := []int{21, 21, 22, 23, 20}; !slices.Equal(got, want) {
 		t.Errorf("limits %v, want %v", got, want)
 	}
+	if got := taught(p.learn, p.Limit, sample{1, 20, true}); got[0] != 20 {
+		t.Errorf("a drop at the lowest limit leads to %d, want 20", got[0])
+	}
+	if p.limit = 200; taught(p.learn, p.Limit, sample{1, 200, false})[0] != 200 {
+		t.Errorf("from the highest limit it grew to %d", p.limit)
+	}
 	knobs.Initial, knobs.MinLimit = 100, 1
 	p = newOf[*aimd](t, newAIMD, &knobs)
 	got = taught(p.learn, p.Limit, repeat(12, sample{1, 1, true})...)
@@ -86,6 +93,10 @@ func TestVegasVectors(t *testing.T) {
 	floor.MinLimit = 40
 	eager := upstreamVegas(100)
 	eager.Threshold = 5
+	slow := half
+	slow.Smoothing = 0.25
+	capped := upstreamVegas(100)
+	capped.MaxLimit = 105
 	large := upstreamVegas(10_000)
 	large.MaxLimit = 20_000
 	for _, tt := range []struct {
@@ -109,6 +120,10 @@ func TestVegasVectors(t *testing.T) {
 		{"half, smoothed", smooth, at(100, 10, 50, 50), []int{100, 75, 56}},
 		{"half, with a floor", floor, at(100, 10, 50, 50, 50), []int{100, 50, 40, 40}},
 		{"grows by beta up to its own threshold, by step above", eager, at(100, 100, 105, 106), []int{100, 112, 112}},
+		{"half, slowly", slow, at(100, 10, 50, 50), []int{100, 87, 76}},
+		{"no more than the highest", capped, at(100, 10, 10, 10), []int{100, 105, 105}},
+		{"just half used", upstreamVegas(100), at(50, 10, 10), []int{100, 112}},
+		{"just not half used", upstreamVegas(100), at(49, 10, 10), []int{100, 100}},
 		{"large, half unused", large, []sample{{10, 4999, false}, {10, 4999, false}}, []int{10_000, 10_000}},
 		{"large", large, []sample{{10, 6000, false}, {10, 6000, false}}, []int{10_000, 10_024}},
 	} {
@@ -160,6 +175,51 @@ func TestVegasProbes(t *testing.T) {
 	}
 }
 
+// TestVegasProbesByLot holds when the quickest time is measured anew: after the
+// product of a number from a half to one, drawn anew each time, the multiplier and
+// the limit.
+func TestVegasProbesByLot(t *testing.T) {
+	knobs := upstreamVegas(20)
+	knobs.ProbeMultiplier = 2
+	first, second := map[int]bool{}, map[int]bool{}
+	differ := 0
+	for seed := range uint64(200) {
+		s := testSetup()
+		s.Rand = rand.New(rand.NewPCG(seed, 1))
+		made, err := newVegas(s, &knobs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := made.(*vegas)
+		next := func() int { // samples up to the next probe
+			for n := 1; n < 100; n++ {
+				if n == 2 {
+					taught(p.learn, p.Limit, sample{10, 1, false})
+					continue
+				}
+				if taught(p.learn, p.Limit, sample{50, 1, false}); n > 2 && p.noLoad > float64(10*ms) {
+					return n
+				}
+			}
+			return 0
+		}
+		a, b := next(), next()
+		first[a], second[b] = true, true
+		if a != b {
+			differ++
+		}
+	}
+	for i, after := range []map[int]bool{first, second} {
+		all := slices.Sorted(maps.Keys(after))
+		if low, high := all[0], all[len(all)-1]; low < 20 || low > 22 || high > 40 || high < 38 {
+			t.Errorf("probe %d comes after %d to %d samples, want 20 to 40", i+1, low, high)
+		}
+	}
+	if differ < 150 {
+		t.Errorf("in %d of 200 the second probe came after another number than the first: want nearly all", differ)
+	}
+}
+
 func upstreamGradient2(initial int) gradient2Knobs {
 	return gradient2Knobs{
 		Initial: initial, MinLimit: 1, MaxLimit: 1000, Smoothing: 0.2, QueueSize: 4, LongWindow: 600, Tolerance: 1.5,
@@ -197,6 +257,42 @@ func TestGradient2Vectors(t *testing.T) {
 	got = taught(p.learn, p.Limit, append(repeat(3, sample{10, 9, false}), repeat(3, sample{10, 10, false})...)...)
 	if want := []int{20, 20, 20, 20, 20, 20}; !slices.Equal(got, want) || math.Abs(p.limit-20.8) > 1e-9 {
 		t.Errorf("limits %v and %v, want %v and 20.8", got, p.limit, want)
+	}
+}
+
+// TestGradient2LongAverage holds that the long-term average falls faster when the
+// load has gone, and that what is not believed is not kept either.
+func TestGradient2LongAverage(t *testing.T) {
+	const weight = 2.0 / 601
+	for _, tt := range []struct {
+		name  string
+		bound time.Duration
+		then  float64 // ms
+		want  float64
+	}{
+		{"just not half", time.Hour, 5, 10*(1-weight) + 5*weight},
+		{"less than half", time.Hour, 4.9, 0.95 * (10*(1-weight) + 4.9*weight)},
+		{"bounded", 8 * ms, 10, 8},
+		{"bounded, and less than half of that", 8 * ms, 3.9, 0.95 * (8*(1-weight) + 3.9*weight)},
+	} {
+		knobs := upstreamGradient2(100)
+		knobs.MaxNoLoad = tt.bound
+		p := newOf[*gradient2](t, newGradient2, &knobs)
+		taught(p.learn, p.Limit, append(repeat(10, sample{10, 1, false}), sample{tt.then, 1, false})...)
+		if got := p.long.value / float64(ms); math.Abs(got-tt.want) > 1e-9 {
+			t.Errorf("%s: %v ms, want %v", tt.name, got, tt.want)
+		}
+	}
+	knobs := upstreamGradient2(100)
+	knobs.MaxLimit = 102
+	p := newOf[*gradient2](t, newGradient2, &knobs)
+	if got := taught(p.learn, p.Limit, repeat(6, sample{10, 100, false})...); got[5] != 102 {
+		t.Errorf("limits %v, want at most 102", got)
+	}
+	knobs.Smoothing, knobs.Initial, knobs.QueueSize, knobs.MaxLimit = 0.25, 100, 3, 1000
+	p = newOf[*gradient2](t, newGradient2, &knobs)
+	if got := taught(p.learn, p.Limit, sample{10, 100, false}); got[0] != 100 || p.limit != 100.75 {
+		t.Errorf("%v, published as %d: want 100.75 and 100", p.limit, got[0])
 	}
 }
 
@@ -265,15 +361,46 @@ func TestSampleWindowLength(t *testing.T) {
 		{"one length", 700 * ms, 0, 100 * ms},
 	} {
 		w := windowOf(t, 100*ms, tt.longest)
-		w.add(1, sample{rtt: float64(tt.quick)}) // the first window is of one sample
+		slower, quick := sample{rtt: float64(tt.quick + ms)}, sample{rtt: float64(tt.quick)}
+		w.add(1, slower) // the first window is of one sample
+		end := w.next + 1
+		for _, s := range []sample{slower, slower, quick} {
+			w.add(end, s) // the second closes with the first of these
+		}
+		if end = w.next; end == 0 {
+			t.Fatal("no window")
+		}
+		w.add(end+1, slower) // and the third, whose shortest is the second of three
+		if got := w.next - (end + 1); got != tt.want {
+			t.Errorf("%s: a window of %v, want %v", tt.name, got, tt.want)
+		}
+		end = w.next
 		for range 9 {
-			w.add(2, sample{rtt: float64(tt.quick + ms)})
+			w.add(end, slower)
 		}
-		if _, ok := w.add(1+tt.want, sample{rtt: float64(tt.quick + ms)}); ok {
-			t.Errorf("%s: closed at its end, want it to close after that", tt.name)
+		if s, ok := w.add(end, slower); ok {
+			t.Errorf("%s: %+v at its end, want nothing until after that", tt.name, s)
 		}
-		if s, ok := w.add(2+tt.want, sample{rtt: float64(tt.quick + ms)}); !ok || s.rtt != float64(tt.quick+ms) {
-			t.Errorf("%s: sample %+v (%v) after its end, want one of %v", tt.name, s, ok, tt.quick+ms)
+		if s, ok := w.add(end+1, quick); !ok || s.rtt != (10*slower.rtt+quick.rtt)/11 {
+			t.Errorf("%s: %+v (%v) after its end, want the average", tt.name, s, ok)
+		}
+	}
+}
+
+// TestSampleWindowNeedsTen holds how many samples make a window, and how short one
+// may be to be one.
+func TestSampleWindowNeedsTen(t *testing.T) {
+	for n, want := range map[int]bool{9: false, 10: true} {
+		for _, rtt := range []time.Duration{100 * time.Microsecond, 100*time.Microsecond - 1} {
+			w := windowOf(t, 100*ms, 0)
+			w.add(1, sample{rtt: float64(rtt)})
+			for range n - 1 {
+				w.add(50*ms, sample{rtt: float64(rtt)})
+			}
+			_, got := w.add(time.Second, sample{rtt: float64(rtt)})
+			if want := want && rtt == 100*time.Microsecond; got != want {
+				t.Errorf("%d samples of %v: a sample %v, want %v", n, rtt, got, want)
+			}
 		}
 	}
 }
@@ -304,7 +431,7 @@ func TestLittle(t *testing.T) {
 		rate float64
 		time time.Duration
 		want int
-	}{{4000, 50 * ms, 200}, {8000, 25 * ms, 200}, {1, ms, 1}, {333, 10 * ms, 4}} {
+	}{{4000, 50 * ms, 200}, {8000, 25 * ms, 200}, {1, ms, 1}, {333, 10 * ms, 4}, {100, 70 * ms, 7}, {0.001, 1, 1}} {
 		p := newOf[*limit](t, newLimit, &limitKnobs{Rate: tt.rate, Time: tt.time, PartitionKnobs: unshared})
 		if got := p.Limit(); got != tt.want {
 			t.Errorf("%v/s for %v make a limit of %d, want %d", tt.rate, tt.time, got, tt.want)
@@ -497,26 +624,47 @@ func TestPartitionsByClassAndCriticality(t *testing.T) {
 			t.Errorf("by %s: %s is taken", tt.by, tt.bad)
 		}
 	}
-	for _, shares := range []map[string]float64{{"a": 0}, {"a": 1.5}, {"a": 0.6, "b": 0.5}, {"a": math.NaN()}} {
+	for _, by := range []string{"class", "criticality"} { // of what nobody named
+		g, err := PartitionKnobs{Partitions: map[string]float64{map[string]string{"class": "a", "criticality": "sheddable"}[by]: 0.5}, PartitionBy: by}.build(testSetup())
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := Request{Class: 7, Criticality: 200}
+		if g.admit(&r, 10, 10) || !g.admit(&r, 9, 10) {
+			t.Errorf("by %s: one that is not known does not have what the others leave, and that alone", by)
+		}
+	}
+	for _, shares := range []map[string]float64{{"a": 0}, {"a": 1.5}, {"a": math.Inf(1)}, {"a": 0.6, "b": 0.5}, {"a": math.NaN()}} {
 		if _, err := (PartitionKnobs{Partitions: shares, PartitionBy: byTenant}).build(testSetup()); err == nil {
 			t.Errorf("%v is taken", shares)
 		}
 	}
 }
 
-// TestWhatALaterLinkRefusesTeachesNothing: it was never inside.
-func TestWhatALaterLinkRefusesTeachesNothing(t *testing.T) {
-	p := newOf[*aimd](t, newAIMD, &aimdKnobs{Initial: 30, MinLimit: 1, MaxLimit: 200, Backoff: 0.9, PartitionKnobs: unshared})
-	r := &Request{}
-	p.Admit(0, r, Load{})
-	p.Leave(0, r, End{Outcome: Dropped, Reason: "later"})
-	if p.Limit() != 30 {
-		t.Errorf("the limit is %d, want 30", p.Limit())
-	}
-	r.InFlight = 1
-	p.Admit(0, r, Load{})
-	p.Leave(ms, r, End{Outcome: Dropped, Reason: "expired", Waited: ms})
-	if p.Limit() != 27 {
-		t.Errorf("after a drop from the queue the limit is %d, want 27", p.Limit())
+// TestWhatTeaches holds which ends are samples and which of them count as dropped.
+func TestWhatTeaches(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		inside int
+		end    End
+		want   int // the limit afterwards, of 30
+	}{
+		{"refused by a later link: it was never inside", 0, End{Outcome: Dropped, Reason: "later", Waited: ms}, 30},
+		{"dropped from the queue", 1, End{Outcome: Dropped, Reason: "expired", Waited: ms}, 27},
+		{"failed", 1, End{Outcome: Failed, Waited: ms, Served: ms}, 27},
+		{"served", 15, End{Waited: ms, Served: ms}, 31},
+		{"served, half unused", 14, End{Waited: ms, Served: ms}, 30},
+		{"waited for too long", 15, End{Waited: 50 * ms, Served: ms}, 27},
+		{"was served for too long", 15, End{Waited: ms, Served: 50 * ms}, 27},
+		{"just not too long", 15, End{Waited: 30 * ms, Served: 20 * ms}, 31},
+		{"took no time", 1, End{Outcome: Dropped}, 30},
+	} {
+		p := newOf[*aimd](t, newAIMD, &aimdKnobs{Initial: 30, MinLimit: 1, MaxLimit: 200, Backoff: 0.9, PartitionKnobs: unshared})
+		r := &Request{InFlight: tt.inside}
+		p.Admit(0, r, Load{})
+		p.Leave(tt.end.Waited+tt.end.Served, r, tt.end)
+		if p.Limit() != tt.want {
+			t.Errorf("%s: the limit is %d, want %d", tt.name, p.Limit(), tt.want)
+		}
 	}
 }

@@ -74,6 +74,7 @@ func TestLimitKnobs(t *testing.T) {
 		{"gradient2", map[string]any{"max_window": 99 * ms}, []string{"max_window"}},
 		{"gradient2", map[string]any{"window": time.Duration(0), "max_window": time.Second}, []string{"max_window"}},
 		{"limit", map[string]any{"limit": -1, "rate": -1.0, "time": -ms}, []string{"limit", "rate", "time"}},
+		{"limit", map[string]any{"rate": 1.1e9, "time": ms}, []string{"rate"}},
 		{"limit", map[string]any{"rate": 10.0}, []string{"time"}},
 		{"limit", map[string]any{"time": ms}, []string{"rate"}},
 		{"limit", map[string]any{"limit": 5, "time": ms}, []string{"limit"}},
@@ -100,24 +101,32 @@ func TestLimitKnobs(t *testing.T) {
 	}
 }
 
-// TestPartitionsAllocateNothing holds that a share of a limit costs no memory for
-// each request, by whatever it is shared out.
-func TestPartitionsAllocateNothing(t *testing.T) {
+// TestPartitionsCountOut holds that whoever leaves makes room in its share, and that
+// a share of a limit costs no memory for each request, by whatever it is shared out.
+func TestPartitionsCountOut(t *testing.T) {
 	for by, name := range map[string]string{"tenant": "a", "criticality": "critical"} {
 		for _, kind := range []string{"limit", "aimd", "vegas", "gradient2", "gradient"} {
-			knobs := map[string]any{"partitions": map[string]float64{name: 0.5}, "partition_by": by, "strict": true}
+			knobs := map[string]any{"partitions": map[string]float64{name: 0.5}, "partition_by": by}
 			if kind == "limit" {
 				knobs["limit"] = 20
 			}
 			p := must(t, kind, knobs)
 			r := &protection.Request{Tenant: "a", Criticality: protection.Critical}
+			used := protection.Load{Admitted: 1_000_000}
 			if n := testing.AllocsPerRun(1000, func() {
-				if p.Admit(0, r, protection.Load{}) == "" {
-					r.InFlight = 1
-					p.Leave(ms, r, protection.End{Served: ms})
+				if p.Admit(0, r, used) != "" {
+					t.Fatalf("%s by %s: refused, with nobody inside of its share", kind, by)
 				}
+				r.InFlight = 1
+				p.Leave(ms, r, protection.End{Served: ms})
 			}); n != 0 {
 				t.Errorf("%s by %s: %v allocations a request", kind, by, n)
+			}
+			for p.Admit(0, r, used) == "" {
+				r.InFlight++
+			}
+			if r.InFlight == 1 {
+				t.Errorf("%s by %s: none is let in of its share", kind, by)
 			}
 		}
 	}

@@ -61,8 +61,8 @@ func (k PartitionKnobs) build(s Setup) (*gate, error) {
 	names := slices.Sorted(maps.Keys(k.Partitions))
 	for _, name := range names {
 		share := k.Partitions[name]
-		if !(share > 0 && share <= 1) {
-			errs = append(errs, plugin.Knob("partitions", fmt.Sprintf("{%s: %v}", name, share), "shares above 0, up to 1"))
+		if !(share > 0) { // not a number fails too
+			errs = append(errs, plugin.Knob("partitions", fmt.Sprintf("{%s: %v}", name, share), "shares above 0"))
 		}
 		total += share
 	}
@@ -134,7 +134,7 @@ func (g *gate) admit(r *Request, inside, limit int) bool {
 	}
 	p := g.of(r)
 	if g.strict {
-		if inside >= limit || inside+1+g.owed(p, limit) > limit {
+		if inside >= limit-g.owed(p, limit) {
 			return false
 		}
 	} else if inside >= limit && p.inside >= p.limit(limit) {
@@ -152,9 +152,8 @@ func (g *gate) owed(p *partition, limit int) int {
 	}
 	owed := 0
 	for i := range g.parts {
-		if q := &g.parts[i]; q != p {
-			owed += max(0, q.limit(limit)-q.inside)
-		}
+		q := &g.parts[i] // p itself has nothing left
+		owed += max(0, q.limit(limit)-q.inside)
 	}
 	return owed
 }

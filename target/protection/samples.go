@@ -2,7 +2,6 @@ package protection
 
 import (
 	"errors"
-	"math"
 	"time"
 
 	"knee/target/plugin"
@@ -103,7 +102,12 @@ func (w *sampleWindow) add(now time.Duration, s sample) (sample, bool) {
 }
 
 // log10root is the unit in which Vegas counts requests in the queue: the decimal
-// logarithm of the limit, rounded down, but at least 1.
+// logarithm of the limit, rounded down, but at least 1. Upstream it is a whole
+// number at every limit; ports that leave it a fraction from 1000 on differ.
 func log10root(limit float64) float64 {
-	return math.Max(1, math.Floor(math.Log10(math.Floor(math.Max(limit, 1)))+1e-12))
+	root := 0
+	for n := int(limit); n >= 10; n /= 10 {
+		root++
+	}
+	return float64(max(1, root))
 }
