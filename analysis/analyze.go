@@ -25,6 +25,7 @@ type Meta struct {
 	Profile     any           `json:"profile"`
 	CapacityRPS float64       `json:"capacity_rps"` // declared; 0 when it is not known
 	Timeout     time.Duration `json:"timeout_ns"`   // the longest of the classes
+	Patience    time.Duration `json:"patience_ns"`  // the shortest timeout of an attempt of the classes, by which lag is judged; 0: Timeout
 	Certified   bool          `json:"certified"`    // both ends of the knee's interval were certified
 	CPUShare    *float64      `json:"cpu_share"`    // of one CPU, used by the generator; nil when unknown
 	Stopped     bool          `json:"stopped"`      // before its end: the last step is cut short

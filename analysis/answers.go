@@ -91,7 +91,7 @@ func generatorOf(steps []Step, m Meta) Generator {
 	switch why := limitedSteps(steps); {
 	case why != "":
 		g.Verdict, g.Why = generatorLimited, why
-	case worst > uneasyLag*ms(m.Timeout):
+	case worst > uneasyLag*ms(m.patience()):
 		g.Verdict, g.Why = generatorSuspect, fmt.Sprintf("the lag p99 of some load was %.1f ms, above a twentieth of the timeout", worst)
 	}
 	return g

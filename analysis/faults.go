@@ -41,7 +41,7 @@ func (m Meta) disturbances(recorded []*record.Step) []disturbance {
 	slices.SortFunc(all, func(a, b disturbance) int { return cmp.Compare(a.start, b.start) })
 	merged := all[:0]
 	for _, d := range all {
-		if n := len(merged); n > 0 && d.start <= merged[n-1].end {
+		if n := len(merged); n > 0 && (merged[n-1].end == math.MaxInt64 || d.start <= merged[n-1].end+apart) {
 			merged[n-1].end = max(merged[n-1].end, d.end)
 			continue
 		}
@@ -49,6 +49,10 @@ func (m Meta) disturbances(recorded []*record.Step) []disturbance {
 	}
 	return merged
 }
+
+// apart is how far apart two faults have to be not to be one disturbance: live
+// ones come and go some milliseconds late, and health is seen in windows.
+const apart = record.Window
 
 // disturbed says whether a fault came or went in a step, or has come earlier in
 // its trial: what it left behind may be there still.

@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -144,11 +145,14 @@ func fault(s *record.Step, m Meta) string {
 		return cutWhy + ": the run was stopped"
 	case float64(t.Unsent) > maxUnsent*float64(t.Planned):
 		return fmt.Sprintf(limitedWhy+": %.1f%% unsent (%s)", 100*float64(t.Unsent)/float64(t.Planned), most(t.UnsentBy))
-	case m.Run.Clock == Wall && s.Lag.Count > 0 && s.Lag.P99 > time.Duration(maxLag*float64(m.Timeout)):
+	case m.Run.Clock == Wall && s.Lag.Count > 0 && s.Lag.P99 > time.Duration(maxLag*float64(m.patience())):
 		return fmt.Sprintf(limitedWhy+": lag p99 %.1f ms, above a tenth of the timeout", ms(s.Lag.P99))
 	}
 	return ""
 }
+
+// patience is the shortest time that anybody waits for an answer.
+func (m Meta) patience() time.Duration { return cmp.Or(m.Patience, m.Timeout) }
 
 // isCut says whether a step ended before its time.
 func isCut(s Step) bool { return strings.HasPrefix(s.Why, cutWhy) }

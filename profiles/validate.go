@@ -1,6 +1,7 @@
 package profiles
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -223,12 +224,22 @@ func (d *decoder) validateClient(p *Profile) {
 	if c.Clients < 1 || c.Clients > maxClients {
 		d.fieldFault("client.clients", fmt.Sprint(c.Clients), fmt.Sprintf("a number from 1 to %d", maxClients))
 	}
+	var behaviours []client.Behaviour
 	for i, b := range c.Behaviours {
 		if b.Kind == "" {
 			continue // faulted when it was decoded
 		}
-		_, err := p.newBehaviour(i)
+		built, err := p.newBehaviour(i)
 		d.knobFaults(index("client.behaviours", i), err)
+		if err == nil {
+			behaviours = append(behaviours, built)
+		}
+	}
+	if len(behaviours) == len(c.Behaviours) {
+		if wrong := (*client.OrderError)(nil); errors.As(client.CheckOrder(behaviours), &wrong) {
+			at := index("client.behaviours", wrong.Index)
+			d.faultAt(at, at+" ("+c.Behaviours[wrong.Index].Kind+") "+wrong.What, "want "+wrong.Want)
+		}
 	}
 	first := map[string]int{}
 	for i, k := range c.Classes {

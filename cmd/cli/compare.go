@@ -279,9 +279,13 @@ func (c *comparison) board(rows []measuredRow, took time.Duration) *analysis.Sco
 	if c.o.virtual {
 		b.Run.DurationS = 0
 	}
+	unmeasured := false
+	if t := c.base.profile.Topology; t != nil && len(t.Layers) > 0 {
+		b.Warnings = append(b.Warnings, "the rows change the servers in front; the layers behind them keep their own protections")
+	}
 	for _, r := range rows {
 		if r.Verdict == "" {
-			b.Warnings = []string{"stopped before all rows were measured"}
+			unmeasured = true
 			continue
 		}
 		b.Story = r.story
@@ -289,6 +293,9 @@ func (c *comparison) board(rows []measuredRow, took time.Duration) *analysis.Sco
 		if c.o.virtual {
 			b.Run.DurationS += r.virtual.Seconds()
 		}
+	}
+	if unmeasured {
+		b.Warnings = append(b.Warnings, "stopped before all rows were measured")
 	}
 	return b
 }

@@ -311,6 +311,15 @@ func (s *session) capacity() float64 {
 // longest returns the longest timeout or deadline of the classes.
 func (s *session) longest() time.Duration { return longestTimeout(s.profile) }
 
+// shortestTimeout returns the shortest timeout of the classes.
+func shortestTimeout(p *profiles.Profile) time.Duration {
+	shortest := p.Classes()[0].Timeout
+	for _, c := range p.Classes() {
+		shortest = min(shortest, c.Timeout)
+	}
+	return shortest
+}
+
 func longestTimeout(p *profiles.Profile) time.Duration {
 	var longest time.Duration
 	for _, c := range p.Classes() {
@@ -347,6 +356,7 @@ func (s *session) describe() {
 		Profile:     document,
 		CapacityRPS: s.capacity(),
 		Timeout:     s.longest(),
+		Patience:    shortestTimeout(s.profile),
 	}
 	s.meta.Run.ID = runID(sum, s.profile.Seed, started)
 }

@@ -1,7 +1,6 @@
 package client
 
 import (
-	"errors"
 	"fmt"
 )
 
@@ -24,6 +23,24 @@ type link struct {
 	hedger  Hedger
 }
 
+// An OrderError says that a behaviour cannot do what it is for where it stands.
+type OrderError struct {
+	Index int // of the behaviour
+	What  string
+	Want  string
+}
+
+func (e *OrderError) Error() string {
+	return fmt.Sprintf("client: behaviours.%d %s: want %s", e.Index, e.What, e.Want)
+}
+
+// CheckOrder returns an *OrderError for behaviours in an order in which one of
+// them would see nothing of what it is for.
+func CheckOrder(behaviours []Behaviour) error {
+	_, err := newChain(behaviours)
+	return err
+}
+
 // newChain looks the interfaces up. It returns an error for an order in which a
 // behaviour would see nothing of what it is for.
 func newChain(behaviours []Behaviour) ([]link, error) {
@@ -38,15 +55,14 @@ func newChain(behaviours []Behaviour) ([]link, error) {
 		l.holder, _ = b.(Holder)
 		l.hedger, _ = b.(Hedger)
 		if l.hedger != nil {
-			hedges++
+			if hedges++; hedges > 1 {
+				return nil, &OrderError{Index: i, What: "is the second that hedges", Want: "one at most"}
+			}
 		}
 		if l.planner != nil && Attempts(behaviours[:i]) == 1 {
-			return nil, fmt.Errorf("client: behaviours.%d limits retries and hedges and stands before all of them: want it behind, where it sees them", i)
+			return nil, &OrderError{Index: i, What: "limits retries and hedges and has none before it", Want: "a retry or a hedge before it: it sees what they make"}
 		}
 		chain = append(chain, l)
-	}
-	if hedges > 1 {
-		return nil, errors.New("client: more than one behaviour hedges: want one at most")
 	}
 	return chain, nil
 }

@@ -23,9 +23,6 @@ const (
 var kinds = strings.Fields("slow_service lose_workers stall pause error_share crash_restart slow_reject contention dependency_stall expensive_burst")
 
 func TestNamesOfTheContract(t *testing.T) {
-	if got := fault.Registry.Names(); len(got) != len(kinds) {
-		t.Errorf("registered are %v, want %v", got, kinds)
-	}
 	for _, name := range kinds {
 		if _, err := fault.Registry.Lookup(name); err != nil {
 			t.Error(err)
