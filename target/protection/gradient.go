@@ -13,7 +13,7 @@ func init() {
 	Registry.Register(plugin.Info[New]{
 		Name:  "gradient",
 		Doc:   "limits the requests inside by how much longer they take than when few are let in, which it tries from time to time (Envoy's adaptive concurrency)",
-		Worse: "when every request counts: each minute it lets in three at a time until it has measured fifty, and refuses the rest; and with service times that vary, the limit swings with the sample",
+		Worse: "when every request counts: at the start and each minute it lets in three at a time until it has measured fifty, and refuses the rest; and with service times that vary, the limit swings with the sample",
 		Knobs: func() any {
 			return &gradientKnobs{
 				UpdateInterval: 100 * time.Millisecond, Percentile: 0.5,
@@ -33,7 +33,7 @@ type gradientKnobs struct {
 	RequestCount   int           `yaml:"request_count" doc:"samples of a measurement, at least 1"`
 	Buffer         float64       `yaml:"buffer" doc:"share of the time without load by which a request may take longer before the limit falls, from 0 to 10"`
 	MinConcurrency int           `yaml:"min_concurrency" doc:"limit during a measurement, from 1 to max_limit"`
-	MinLimit       int           `yaml:"min_limit" doc:"lowest limit at other times, and the first, from 1 to max_limit; in Envoy it is min_concurrency unless set apart"`
+	MinLimit       int           `yaml:"min_limit" doc:"lowest limit at other times, and the first, from 1 to max_limit; in Envoy it is min_concurrency unless set apart; the number of workers spares a server the climb from 3 after each start"`
 	MaxLimit       int           `yaml:"max_limit" doc:"highest limit, from 1 to 1000000"`
 	FixedMinRTT    time.Duration `yaml:"fixed_min_rtt" doc:"time without load, so that nothing is measured; above 0; 0 means measured"`
 	PartitionKnobs `yaml:",inline"`
