@@ -397,7 +397,8 @@ func (s *session) saveMeta() {
 func (s *session) finish() (*analysis.Result, error) {
 	s.reconcile()
 	if s.fleet != nil {
-		s.meta.Topology = topologyOf(s.fleet.Report())
+		counted := s.fleet.Report()
+		s.meta.Topology = &counted
 	}
 	if s.o.virtual {
 		s.meta.Run.DurationS = s.driver.Now().Seconds()

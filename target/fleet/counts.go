@@ -1,65 +1,17 @@
 package fleet
 
 import (
+	"knee/generator/record"
 	"knee/target/protection"
 	"knee/target/server"
 )
 
-// A Report is what a fleet counted since New.
-type Report struct {
-	Pools  *PoolReport   `json:"pools,omitempty"`
-	Layers []LayerReport `json:"layers"` // the front first
-}
-
-// A PoolReport is what happened before the first balancer.
-type PoolReport struct {
-	Connections int    `json:"connections"`  // of all instances
-	PeakOpen    int    `json:"peak_open"`    // most that were in use at once
-	PeakWaiting int    `json:"peak_waiting"` // most requests that waited for one at once
-	Waited      uint64 `json:"waited"`       // requests that found none free
-	Full        uint64 `json:"full"`         // of these, refused because too many waited
-	TimedOut    uint64 `json:"timed_out"`    // of these, refused because none came free in time
-}
-
-// A LayerReport is what became of the requests to a layer, as its balancer saw
-// it: Attempts = Served + Rejected + Failed + GaveUp, and those that are open.
-type LayerReport struct {
-	Name         string         `json:"name"`
-	Requests     uint64         `json:"requests"` // first attempts
-	Attempts     uint64         `json:"attempts"`
-	Served       uint64         `json:"served"`
-	Rejected     uint64         `json:"rejected"`
-	Failed       uint64         `json:"failed"`
-	GaveUp       uint64         `json:"gave_up"`       // nobody waited for the answer any more: a timeout, a crash in the layer above, or a reset
-	Unwanted     uint64         `json:"unwanted"`      // of these, served in the end, in vain
-	NoServer     uint64         `json:"no_server"`     // of Rejected, because no server was in service
-	LeastServers int            `json:"least_servers"` // fewest servers that were in service at once
-	Servers      []ServerReport `json:"servers"`
-}
-
-// A ServerReport is what one server counted. Health checks are among its
-// requests.
-type ServerReport struct {
-	Requests     uint64 `json:"requests"`
-	Served       uint64 `json:"served"`
-	Rejected     uint64 `json:"rejected"` // refused at arrival or dropped from the queue
-	Failed       uint64 `json:"failed"`
-	Lost         uint64 `json:"lost"`   // inside when it crashed; of those that it had handed on to the next layer, some are among Served
-	Resets       uint64 `json:"resets"` // inside when it was reset
-	Peak         int    `json:"peak"`   // most requests that waited at once
-	Crashes      uint64 `json:"crashes"`
-	Ejections    uint64 `json:"ejections"`
-	Checks       uint64 `json:"checks"`        // health checks
-	FailedChecks uint64 `json:"failed_checks"` // of these, rejected or not answered in time
-	InService    bool   `json:"in_service"`    // in the end
-}
-
 // Report returns the counts so far.
-func (f *Fleet) Report() Report {
-	var r Report
+func (f *Fleet) Report() record.Topology {
+	var r record.Topology
 	if f.pools != nil {
 		p := f.pools.counts
-		r.Pools = &PoolReport{
+		r.Pools = &record.Pools{
 			Connections: f.pools.spec.Instances * f.pools.spec.Connections,
 			PeakOpen:    p.peakOpen, PeakWaiting: p.peakWaiting, Waited: p.waited, Full: p.full, TimedOut: p.timedOut,
 		}
@@ -70,9 +22,9 @@ func (f *Fleet) Report() Report {
 	return r
 }
 
-func (l *layer) report() LayerReport {
+func (l *layer) report() record.Layer {
 	c := l.counts
-	r := LayerReport{
+	r := record.Layer{
 		Name: l.Name, Requests: c.requests, Attempts: c.attempts,
 		Served: c.served, Rejected: c.rejected, Failed: c.failed, GaveUp: c.gaveUp,
 		Unwanted: c.unwanted, NoServer: c.noServer, LeastServers: c.least,
@@ -83,10 +35,10 @@ func (l *layer) report() LayerReport {
 	return r
 }
 
-func (n *node) report() ServerReport {
+func (n *node) report() record.Server {
 	own := n.core.Counts()
 	crashed := own.FailedBy[string(server.ReasonCrash)]
-	r := ServerReport{
+	r := record.Server{
 		Requests: own.Arrived, Served: own.Served, Failed: own.Failed - crashed, Lost: crashed + n.counts.lost, Resets: own.Resets, Peak: own.Peak,
 		Crashes: n.counts.crashes, Ejections: n.counts.ejections, Checks: n.counts.checks, FailedChecks: n.counts.failedChecks,
 		InService: n.open() && !n.sick,
@@ -99,7 +51,7 @@ func (n *node) report() ServerReport {
 	return r
 }
 
-// layerCounts are the counts of a layer; see LayerReport.
+// layerCounts are the counts of a layer; see record.Layer.
 type layerCounts struct {
 	requests, attempts       uint64
 	served, rejected, failed uint64

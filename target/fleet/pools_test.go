@@ -4,11 +4,12 @@ import (
 	"testing"
 	"time"
 
+	"knee/generator/record"
 	"knee/target/fleet"
 )
 
 // pooled offers 1,500/s to a server of 1,000/s for ten seconds, through pools.
-func pooled(t *testing.T, p fleet.Pools) (server, client int, r fleet.Report) {
+func pooled(t *testing.T, p fleet.Pools) (server, client int, r record.Topology) {
 	t.Helper()
 	o := newRun(t, fleet.Spec{Layers: []fleet.Layer{servers("front", 1, 10, 10*ms)}, Pools: p})
 	o.load(0, 10*time.Second, 1500, 10*ms, 0)

@@ -376,7 +376,7 @@ func TestFairModels(t *testing.T) {
 					},
 					"remove": func(t *rapid.T) {
 						if len(waiting) == 0 {
-							t.Skip()
+							t.Skip("nothing waits")
 						}
 						r := rapid.SampledFrom(waiting).Draw(t, "which")
 						waiting = slices.DeleteFunc(waiting, func(x *protection.Request) bool { return x == r })
@@ -385,7 +385,7 @@ func TestFairModels(t *testing.T) {
 					},
 					"pop": func(t *rapid.T) {
 						if len(waiting) == 0 {
-							t.Skip()
+							t.Skip("nothing waits")
 						}
 						if rapid.IntRange(0, 3).Draw(t, "later") == 0 {
 							now++

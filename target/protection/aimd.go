@@ -35,8 +35,7 @@ const ReasonAIMD Reason = "aimd"
 // aimd is AIMDLimit of Netflix' concurrency-limits: the limit is a whole number,
 // and grows only while at least half of it is used.
 type aimd struct {
-	*gate
-	window   sampleWindow
+	adaptive
 	min, max int
 	backoff  float64
 	timeout  float64
@@ -45,9 +44,8 @@ type aimd struct {
 
 func newAIMD(s Setup, knobs any) (Protection, error) {
 	k := knobs.(*aimdKnobs)
-	gate, err := k.PartitionKnobs.build(s)
-	window, werr := k.WindowKnobs.build()
-	errs := []error{err, werr, limitRange(k.Initial, k.MinLimit, k.MaxLimit)}
+	common, err := newAdaptive(s, k.WindowKnobs, k.PartitionKnobs)
+	errs := []error{err, limitRange(k.Initial, k.MinLimit, k.MaxLimit)}
 	if !(k.Backoff >= 0.5 && k.Backoff < 1) {
 		errs = append(errs, plugin.Knob("backoff", k.Backoff, "a share from 0.5, below 1"))
 	}
@@ -62,7 +60,7 @@ func newAIMD(s Setup, knobs any) (Protection, error) {
 		timeout = 5 * s.Service
 	}
 	return &aimd{
-		gate: gate, window: window, min: k.MinLimit, max: k.MaxLimit,
+		adaptive: common, min: k.MinLimit, max: k.MaxLimit,
 		backoff: k.Backoff, timeout: float64(timeout), limit: k.Initial,
 	}, nil
 }
@@ -96,12 +94,7 @@ func (p *aimd) Admit(_ time.Duration, r *Request, l Load) Reason {
 }
 
 func (p *aimd) Leave(now time.Duration, r *Request, e End) {
-	p.leave(r)
-	one, ok := sampleOf(r, e)
-	if !ok {
-		return
-	}
-	if s, ok := p.window.add(now, one); ok {
+	if s, ok := p.sample(now, r, e); ok {
 		p.learn(s)
 	}
 }

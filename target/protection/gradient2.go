@@ -50,19 +50,17 @@ const ReasonGradient2 Reason = "gradient2"
 // ignored, as upstream (#176). Upstream believes any long-term average (#88); here
 // max_no_load bounds it.
 type gradient2 struct {
-	*gate
-	knobs  gradient2Knobs
-	window sampleWindow
-	long   expAverage
-	most   float64
-	limit  float64
+	adaptive
+	knobs gradient2Knobs
+	long  expAverage
+	most  float64
+	limit float64
 }
 
 func newGradient2(s Setup, knobs any) (Protection, error) {
 	k := knobs.(*gradient2Knobs)
-	gate, err := k.PartitionKnobs.build(s)
-	window, werr := k.WindowKnobs.build()
-	errs := []error{err, werr, limitRange(k.Initial, k.MinLimit, k.MaxLimit)}
+	common, err := newAdaptive(s, k.WindowKnobs, k.PartitionKnobs)
+	errs := []error{err, limitRange(k.Initial, k.MinLimit, k.MaxLimit)}
 	if !(k.Smoothing > 0 && k.Smoothing <= 1) {
 		errs = append(errs, plugin.Knob("smoothing", k.Smoothing, "a weight above 0, up to 1"))
 	}
@@ -82,7 +80,7 @@ func newGradient2(s Setup, knobs any) (Protection, error) {
 		return nil, err
 	}
 	return &gradient2{
-		gate: gate, knobs: *k, window: window, long: expAverage{window: float64(k.LongWindow)},
+		adaptive: common, knobs: *k, long: expAverage{window: float64(k.LongWindow)},
 		most: believable(k.MaxNoLoad, s), limit: float64(k.Initial),
 	}, nil
 }
@@ -95,12 +93,7 @@ func (p *gradient2) Admit(_ time.Duration, r *Request, l Load) Reason {
 }
 
 func (p *gradient2) Leave(now time.Duration, r *Request, e End) {
-	p.leave(r)
-	one, ok := sampleOf(r, e)
-	if !ok {
-		return
-	}
-	if s, ok := p.window.add(now, one); ok {
+	if s, ok := p.sample(now, r, e); ok {
 		p.learn(s)
 	}
 }

@@ -28,6 +28,31 @@ func sampleOf(r *Request, e End) (sample, bool) {
 	return sample{rtt: float64(e.Waited + e.Served), inside: r.InFlight, dropped: e.Outcome != Served}, true
 }
 
+// adaptive is what the limits of Netflix' concurrency-limits have in common: a
+// gate in front, and samples of what leaves.
+type adaptive struct {
+	*gate
+	window sampleWindow
+}
+
+// newAdaptive returns the common part, and all that is wrong with its knobs.
+func newAdaptive(s Setup, w WindowKnobs, p PartitionKnobs) (adaptive, error) {
+	gate, err := p.build(s)
+	window, werr := w.build()
+	return adaptive{gate: gate, window: window}, errors.Join(err, werr)
+}
+
+// sample counts r out and returns what the limit is to learn from, if there is
+// something.
+func (a *adaptive) sample(now time.Duration, r *Request, e End) (sample, bool) {
+	a.leave(r)
+	one, ok := sampleOf(r, e)
+	if !ok {
+		return sample{}, false
+	}
+	return a.window.add(now, one)
+}
+
 // WindowKnobs say what an adaptive limit takes for one sample. They are part of
 // the knobs of those that come from Netflix' concurrency-limits, whose windows are
 // of a second.

@@ -61,10 +61,9 @@ const ReasonVegas Reason = "vegas"
 // waited, and the limit falls to where the rest of the formula holds it, which can
 // be a fraction of the workers. min_limit, which upstream does not have, ends that.
 type vegas struct {
-	*gate
-	knobs  vegasKnobs
-	rand   *rand.Rand
-	window sampleWindow
+	adaptive
+	knobs vegasKnobs
+	rand  *rand.Rand
 
 	noLoad  float64 // nanoseconds; 0: not known
 	most    float64 // of noLoad
@@ -76,9 +75,8 @@ type vegas struct {
 
 func newVegas(s Setup, knobs any) (Protection, error) {
 	k := knobs.(*vegasKnobs)
-	gate, err := k.PartitionKnobs.build(s)
-	window, werr := k.WindowKnobs.build()
-	errs := []error{err, werr, limitRange(k.Initial, k.MinLimit, k.MaxLimit)}
+	common, err := newAdaptive(s, k.WindowKnobs, k.PartitionKnobs)
+	errs := []error{err, limitRange(k.Initial, k.MinLimit, k.MaxLimit)}
 	if !(k.Smoothing > 0 && k.Smoothing <= 1) {
 		errs = append(errs, plugin.Knob("smoothing", k.Smoothing, "a weight above 0, up to 1"))
 	}
@@ -103,7 +101,7 @@ func newVegas(s Setup, knobs any) (Protection, error) {
 		return nil, err
 	}
 	return &vegas{
-		gate: gate, knobs: *k, rand: s.Rand, window: window,
+		adaptive: common, knobs: *k, rand: s.Rand,
 		most: believable(k.MaxNoLoad, s), limit: float64(k.Initial),
 	}, nil
 }
@@ -124,12 +122,7 @@ func (p *vegas) Admit(_ time.Duration, r *Request, l Load) Reason {
 }
 
 func (p *vegas) Leave(now time.Duration, r *Request, e End) {
-	p.leave(r)
-	one, ok := sampleOf(r, e)
-	if !ok {
-		return
-	}
-	if s, ok := p.window.add(now, one); ok {
+	if s, ok := p.sample(now, r, e); ok {
 		p.learn(s)
 	}
 }
