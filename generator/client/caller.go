@@ -148,8 +148,7 @@ func (c *Caller) Next() time.Duration {
 	if len(c.chain) > 0 {
 		return c.alarms.next()
 	}
-	_, due := c.timers.next()
-	return due
+	return c.timers.due()
 }
 
 // Call takes an original that was due at its At, now or before. Its deadline is

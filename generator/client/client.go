@@ -65,12 +65,12 @@ const (
 // An Answer ends one attempt.
 type Answer struct {
 	Result     Result
-	Reason     string        // of a rejection, a failure kind, or why it was not sent
 	Degraded   bool          // of OK
-	RetryAfter time.Duration // what the server asked for; 0 when nothing
 	NoRetry    bool          // the server asked not to try again
 	Granted    bool          // Credits says something
 	Credits    int           // attempts that the caller may have open from now on
+	RetryAfter time.Duration // what the server asked for; 0 when nothing
+	Reason     string        // of a rejection, a failure kind, or why it was not sent
 }
 
 // EffectKind says what the shell has to do.

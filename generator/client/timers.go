@@ -72,6 +72,16 @@ func (t *timers) queue(patience time.Duration) *waiting {
 	return q
 }
 
+// due returns when the first wait ends; Never when none is open. It is asked more
+// often than which wait that is, and small enough to be inlined.
+func (t timers) due() time.Duration {
+	due := protection.Never
+	for _, q := range t {
+		due = min(due, q.due)
+	}
+	return due
+}
+
 // next returns the attempt whose wait ends first and when; nil and Never when
 // none is open.
 func (t timers) next() (*Attempt, time.Duration) {

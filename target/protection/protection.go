@@ -134,9 +134,9 @@ type Stamper interface {
 type Answer struct {
 	Reason     Reason        // why it was refused; "" when it was served
 	RetryAfter time.Duration // how long the caller should wait; 0 when nothing is said
-	NoRetry    bool          // the caller should not try again, whatever its own rules say
-	Granted    bool          // Credits says something
 	Credits    int           // requests that the caller may have open from now on
+	Granted    bool          // Credits says something
+	NoRetry    bool          // the caller should not try again, whatever its own rules say
 	Degraded   bool
 }
 

@@ -182,7 +182,8 @@ func (c *Core) tell(kind EffectKind, now time.Duration, r *protection.Request, r
 	e := c.effect()
 	e.Kind, e.R, e.At, e.Work = kind, r, now, 0
 	a := &e.Answer
-	*a = protection.Answer{Reason: reason, Degraded: r.Degraded && kind == Reply}
+	a.Reason, a.RetryAfter, a.Credits = reason, 0, 0
+	a.Granted, a.NoRetry, a.Degraded = false, false, r.Degraded && kind == Reply
 	for _, s := range c.plug.stampers {
 		s.Stamp(now, r, a)
 	}
