@@ -23,8 +23,9 @@ func TestCredits(t *testing.T) {
 		"a word":    {http.Header{"Knee-Credits": {"many"}}, 0, false},
 		"too many":  {http.Header{"Knee-Credits": {"99999999999"}}, 0, false},
 	} {
-		if got, granted := credits(c.header); granted != c.granted || granted && got != c.want {
-			t.Errorf("%s: %d, %v: want %d, %v", name, got, granted, c.want, c.granted)
+		var j judge
+		if got := j.answer(200, httpFields(c.header), nil); got.Granted != c.granted || got.Granted && got.Credits != c.want {
+			t.Errorf("%s: %d, %v: want %d, %v", name, got.Credits, got.Granted, c.want, c.granted)
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package live
 
 import (
-	"context"
 	"time"
 
 	"knee/generator/client"
@@ -9,8 +8,8 @@ import (
 )
 
 // A call is one attempt on its way. The loop fills the first block before it
-// hands the call to the transport, the transport the second one before it posts
-// the call to the inbox; the call is the loop's again when it takes it from there.
+// hands the call to the transport, the transport the second one before it gives
+// the call back.
 type call struct {
 	arrival plan.Arrival
 	number  int           // of the attempt, from 1
@@ -19,9 +18,9 @@ type call struct {
 	done   time.Duration // instant at which the answer was complete
 	answer client.Answer
 
-	cancel  context.CancelFunc // hangs up; set by send, safe to call at any time after
-	attempt *client.Attempt    // the loop's own: nil when nobody waits any more
-	next    *call              // free after this one
+	carrier any             // the transport's own: what carries the call
+	attempt *client.Attempt // the loop's own: nil when nobody waits any more
+	next    *call           // free after this one
 }
 
 // calls keeps calls that are over for reuse.

@@ -5,13 +5,13 @@ import "sync"
 // An inbox brings calls that are over from the goroutines of a transport to the
 // loop: one lock a call, and one wake-up a batch.
 type inbox struct {
-	wake chan struct{} // holds a token while calls may be waiting
+	ready chan struct{} // holds a token while calls may be waiting, or somebody rang
 
 	mu    sync.Mutex
 	calls []*call
 }
 
-func newInbox() *inbox { return &inbox{wake: make(chan struct{}, 1)} }
+func newInbox() *inbox { return &inbox{ready: make(chan struct{}, 1)} }
 
 // post hands c over. The caller must not touch it any more.
 func (b *inbox) post(c *call) {
@@ -20,10 +20,15 @@ func (b *inbox) post(c *call) {
 	b.calls = append(b.calls, c)
 	b.mu.Unlock()
 	if first {
-		select {
-		case b.wake <- struct{}{}:
-		default:
-		}
+		b.ring()
+	}
+}
+
+// ring wakes the loop.
+func (b *inbox) ring() {
+	select {
+	case b.ready <- struct{}{}:
+	default:
 	}
 }
 

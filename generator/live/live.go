@@ -3,7 +3,7 @@
 // One goroutine, the loop, owns the population and the recorder. It sleeps until
 // the population wants to be advanced or answers have come in, so the schedule
 // is a function of time alone and a slow server never slows it. A transport
-// carries the requests and posts what became of them to the loop's inbox.
+// carries the requests and gives them back when they are over.
 //
 // With Options.Coarse set it uses the clock of package time and nothing else,
 // and runs under testing/synctest as it does outside.
@@ -14,7 +14,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"slices"
 	"time"
 
@@ -38,6 +37,7 @@ type Options struct {
 	// clock. Otherwise the last stretch before each instant is slept in the kernel,
 	// where the platform allows it.
 	Coarse bool
+	Engine Engine // what carries the requests; default Auto
 }
 
 // slack is how long after the last instant at which anything can end the hard
@@ -52,10 +52,8 @@ type Driver struct {
 	recorder   *record.Recorder
 	transport  transport
 	reset      func(context.Context) error
-	coarse     bool
 	patience   time.Duration // longest that an original can stay open after its arrival
-	inbox      *inbox
-	batch      []*call // taken from the inbox
+	batch      []*call       // that are over
 	calls      calls
 	reasons    reasons
 	cues       []plan.Cue    // of the next Run
@@ -78,11 +76,9 @@ func New(o Options) (*Driver, error) {
 		population: population,
 		recorder:   o.Recorder,
 		reset:      o.Reset,
-		coarse:     o.Coarse,
 		patience:   patience(o.Client),
-		inbox:      newInbox(),
 	}
-	d.transport, err = newNetHTTP(o, d.Now, d.inbox)
+	d.transport, err = newTransport(o, d.Now)
 	if err != nil {
 		return nil, fmt.Errorf("live: %w", err)
 	}
@@ -142,27 +138,22 @@ func (d *Driver) Close() error {
 func (d *Driver) Run(ctx context.Context, trial int, p *plan.Plan) error {
 	d.usage.begin(d.Now())
 	defer func() { d.usage.end(d.Now()) }()
-	coarse := d.coarse || peak(p) > fineRate
-	if !coarse {
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-	}
-	wait := newPacer(coarse, d.Now)
-	defer wait.release()
+	d.transport.begin(peak(p))
+	defer d.transport.rest()
+	defer context.AfterFunc(ctx, d.transport.wake)()
 
 	now := d.advanceClock()
 	start := record.NextWindow(now)
 	d.population.Offer(p, trial, start)
 	end := start + p.Duration()
 	limit := end + d.patience
-	stop := ctx.Done()
 	defer d.carryOutCues(ctx, start, end)()
 	var stopped error
 	for {
 		d.takeAnswers() // before the clock moves on: they were complete in the past
 		now = d.advanceClock()
 		if stopped == nil && ctx.Err() != nil {
-			stopped, stop = context.Cause(ctx), nil
+			stopped = context.Cause(ctx)
 			d.population.Stop(now)
 			end, limit = now, now+d.patience
 		}
@@ -177,17 +168,11 @@ func (d *Driver) Run(ctx context.Context, trial int, p *plan.Plan) error {
 		if now < end {
 			next = min(next, end)
 		}
-		wait.until(next, d.inbox.wake, stop)
+		d.transport.wait(next)
 	}
 	d.recorder.Flush(now)
 	return stopped
 }
-
-// fineRate is the rate, in arrivals per second, above which a Run waits with
-// timers alone. Each sleep in the kernel costs two changes of thread: at 10,000/s
-// more than sending the request does, on a machine that has to run a server as
-// well, while timers of a busy program are hardly less punctual.
-const fineRate = 4000
 
 // peak returns the highest rate of a plan.
 func peak(p *plan.Plan) float64 {
@@ -209,7 +194,7 @@ func (d *Driver) advanceClock() time.Duration {
 // instants at which the answers were complete. An answer that was complete
 // before something the population already knows of is moved to that instant.
 func (d *Driver) takeAnswers() {
-	d.batch = d.inbox.take(d.batch)
+	d.batch = d.transport.over(d.batch)
 	byDone := func(a, b *call) int { return cmp.Compare(a.done, b.done) }
 	if !slices.IsSortedFunc(d.batch, byDone) {
 		slices.SortStableFunc(d.batch, byDone)
@@ -239,7 +224,7 @@ func (d *Driver) carryOut(effects []client.Effect) {
 		case client.Cancel:
 			c := e.Attempt.Shell.(*call)
 			c.attempt = nil // the attempt belongs to the population again
-			c.cancel()
+			d.transport.cancel(c)
 		}
 	}
 }

@@ -62,13 +62,12 @@ func TestExactStamps(t *testing.T) {
 
 // Answers count from when they were complete, not from when the loop saw them.
 func TestStampsAreNotTheLoops(t *testing.T) {
-	in := newInbox()
 	early, late := &call{done: 5}, &call{done: 9}
-	in.post(late)
-	in.post(early)
-	d, _, _ := trip{url: "http://127.0.0.1:1", rate: 1, length: time.Second}.start(t)
+	d, _, _ := trip{url: "http://127.0.0.1:1", rate: 1, length: time.Second, options: Options{Engine: NetHTTP}}.start(t)
 	defer d.Close()
-	d.inbox = in
+	posts := &d.transport.(*netHTTP).relay
+	posts.post(late)
+	posts.post(early)
 	d.takeAnswers() // nobody waits for them
 	if d.batch[0] != early || d.batch[1] != late {
 		t.Error("answers are not taken in the order of their instants")

@@ -3,17 +3,13 @@ package live
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"knee/generator/client"
-	"knee/generator/plan"
-	"knee/target/wire"
 )
 
 // netHTTP carries requests by net/http, one HTTP/1.1 exchange at a time on each
@@ -24,16 +20,15 @@ import (
 // http.ClientConn is one connection; its RoundTrip sends once. Nor does anything
 // here follow redirects, keep cookies, ask for compression or use a proxy.
 type netHTTP struct {
+	relay
 	options   HTTP
 	scheme    string
 	dialer    *http.Transport
 	pool      *pool
-	prepared  [][]*prepared // by Request, then by class
+	prepared  [][]*httpRequest // by Request, then by class
 	rules     Rules
 	knee      bool
-	now       func() time.Duration
-	inbox     *inbox
-	buffers   sync.Pool // of *[]byte
+	buffers   sync.Pool // of *reading
 	bodyBytes atomic.Uint64
 	oddRetry  atomic.Uint64
 
@@ -45,18 +40,30 @@ type netHTTP struct {
 // bodyBuffer is how much of a body is read at once.
 const bodyBuffer = 16 << 10
 
-func newNetHTTP(o Options, now func() time.Duration, in *inbox) (*netHTTP, error) {
+func newNetHTTP(o Options, now func() time.Duration) (*netHTTP, error) {
 	options, err := o.HTTP.withDefaults(o.Target)
 	if err != nil {
 		return nil, err
 	}
 	t := &netHTTP{
+		relay:   newRelay(o.Coarse, now),
 		options: options, scheme: o.Target.scheme, rules: o.Rules, knee: o.Knee,
-		now: now, inbox: in,
-		buffers: sync.Pool{New: func() any { b := make([]byte, bodyBuffer); return &b }},
 	}
-	if t.prepared, err = prepareAll(o.Requests, o.Target, o.Client.Classes, o.Knee); err != nil {
+	t.buffers.New = func() any {
+		return &reading{judge: judge{rules: o.Rules, odd: &t.oddRetry}, buffer: make([]byte, bodyBuffer)}
+	}
+	all, err := prepareAll(o)
+	if err != nil {
 		return nil, err
+	}
+	for _, classes := range all {
+		requests := make([]*httpRequest, len(classes))
+		for i, p := range classes {
+			if requests[i], err = newHTTPRequest(p); err != nil {
+				return nil, err
+			}
+		}
+		t.prepared = append(t.prepared, requests)
 	}
 	t.dialer = &http.Transport{
 		DialContext:            t.dialSocket,
@@ -74,33 +81,17 @@ func newNetHTTP(o Options, now func() time.Duration, in *inbox) (*netHTTP, error
 	return t, nil
 }
 
-// prepareAll prepares every request for every class.
-func prepareAll(requests []Request, t *Target, classes []plan.Class, knee bool) ([][]*prepared, error) {
-	if len(requests) == 0 {
-		requests = []Request{{}}
-	}
-	all := make([][]*prepared, len(requests))
-	for i, r := range requests {
-		for _, c := range classes {
-			p, err := prepare(r, t, c, knee)
-			if err != nil {
-				return nil, fmt.Errorf("request %d: %w", i+1, err)
-			}
-			all[i] = append(all[i], p)
-		}
-	}
-	return all, nil
-}
-
 func (t *netHTTP) send(c *call) {
-	var ctx context.Context
-	ctx, c.cancel = context.WithCancel(t.ctx)
+	ctx, cancel := context.WithCancel(t.ctx)
+	c.carrier = cancel
 	t.running.Go(func() {
 		c.answer = t.exchange(ctx, c)
-		c.cancel()
-		t.inbox.post(c)
+		cancel()
+		t.post(c)
 	})
 }
+
+func (t *netHTTP) cancel(c *call) { c.carrier.(context.CancelFunc)() }
 
 // exchange sends c and reads the answer to its end.
 func (t *netHTTP) exchange(ctx context.Context, c *call) client.Answer {
@@ -111,7 +102,7 @@ func (t *netHTTP) exchange(ctx context.Context, c *call) client.Answer {
 		return connectFailure(err, !errors.As(err, &network))
 	}
 	p := t.prepared[c.arrival.Seq%uint64(len(t.prepared))][c.arrival.Class]
-	req, body := t.request(ctx, p, c)
+	req, body := p.of(ctx, c, t.knee)
 	began, sent, received := t.now(), n.socket.out.Load(), n.socket.in.Load()
 	kept := (n.used || n.rested) && !t.knee // our own server gives up no connection while it is idle
 
@@ -140,35 +131,27 @@ func (t *netHTTP) exchange(ctx context.Context, c *call) client.Answer {
 	return a
 }
 
-// request returns the HTTP request of c, and its body if it has one.
-func (t *netHTTP) request(ctx context.Context, p *prepared, c *call) (*http.Request, *upload) {
-	req := p.http.WithContext(ctx)
-	if t.knee {
-		req.Header = addCall(req.Header, c)
-	}
-	if len(p.body) == 0 {
-		return req, nil
-	}
-	body := newUpload(p.body)
-	req.Body, req.ContentLength = body, int64(len(p.body))
-	return req, body
+// reading is what it takes to read an answer.
+type reading struct {
+	judge  judge
+	buffer []byte
 }
 
 // read takes an answer to its end and judges it.
 func (t *netHTTP) read(resp *http.Response) (client.Answer, error) {
 	defer resp.Body.Close()
+	r := t.buffers.Get().(*reading)
+	defer t.buffers.Put(r)
 	if resp.StatusCode == http.StatusSwitchingProtocols {
 		// Its body is the connection, which has no end.
-		return t.rules.judge(resp.StatusCode, resp.Header, nil), nil
+		return r.judge.answer(resp.StatusCode, httpFields(resp.Header), nil), nil
 	}
-	buffer := t.buffers.Get().(*[]byte)
-	defer t.buffers.Put(buffer)
 	var start []byte // of the body, as far as the rules look
 	for {
-		n, err := resp.Body.Read(*buffer)
+		n, err := resp.Body.Read(r.buffer)
 		t.bodyBytes.Add(uint64(n))
 		if look := t.rules.look(); len(start) < look {
-			start = append(start, (*buffer)[:min(n, look-len(start))]...)
+			start = append(start, r.buffer[:min(n, look-len(start))]...)
 		}
 		if err == io.EOF {
 			break
@@ -177,46 +160,7 @@ func (t *netHTTP) read(resp *http.Response) (client.Answer, error) {
 			return client.Answer{}, err
 		}
 	}
-	a := t.rules.judge(resp.StatusCode, resp.Header, start)
-	if a.Result != client.OK {
-		a.RetryAfter = t.retryAfter(resp.Header)
-		a.NoRetry = resp.Header.Get(wire.Retry) == "no"
-	}
-	a.Credits, a.Granted = credits(resp.Header)
-	return a, nil
-}
-
-// longestRetryAfter caps what a server may ask for.
-const longestRetryAfter = 24 * time.Hour
-
-// retryAfter returns how long the server asks the caller to wait; 0 when it does
-// not say so, or not in a way that can be read, which is counted.
-func (t *netHTTP) retryAfter(h http.Header) time.Duration {
-	if ms := h.Get(wire.RetryAfterMs); ms != "" {
-		if d, ok := wire.ParseMillis(ms); ok {
-			return min(d, longestRetryAfter)
-		}
-	}
-	values := h[wire.RetryAfter]
-	if len(values) == 0 {
-		return 0
-	}
-	d, ok := wire.ParseRetryAfter(values[0], time.Now().Unix())
-	if !ok {
-		t.oddRetry.Add(1)
-	}
-	return min(d, longestRetryAfter)
-}
-
-// credits returns how many attempts the caller may have open from now on, if the
-// server says so in a way that can be read.
-func credits(h http.Header) (n int, granted bool) {
-	values := h[wire.Credits]
-	if len(values) == 0 {
-		return 0, false
-	}
-	u, err := strconv.ParseUint(values[0], 10, 31)
-	return int(u), err == nil
+	return r.judge.answer(resp.StatusCode, httpFields(resp.Header), start), nil
 }
 
 func (t *netHTTP) warm(ctx context.Context, n int) error { return t.pool.warm(ctx, n) }

@@ -4,8 +4,8 @@ import "time"
 
 // A pacer puts the loop to sleep until its next instant.
 type pacer interface {
-	// until returns at the given instant, or earlier when wake or stop is ready.
-	until(at time.Duration, wake, stop <-chan struct{})
+	// until returns at the given instant, or earlier when wake is ready.
+	until(at time.Duration, wake <-chan struct{})
 	// release gives back what the pacer holds.
 	release()
 }
@@ -22,12 +22,12 @@ func newTimerPacer(now func() time.Duration) *timerPacer {
 	return &timerPacer{now: now, timer: t}
 }
 
-func (p *timerPacer) until(at time.Duration, wake, stop <-chan struct{}) {
-	p.sleep(at-p.now(), wake, stop)
+func (p *timerPacer) until(at time.Duration, wake <-chan struct{}) {
+	p.sleep(at-p.now(), wake)
 }
 
 // sleep waits for d and reports whether it was not woken before.
-func (p *timerPacer) sleep(d time.Duration, wake, stop <-chan struct{}) bool {
+func (p *timerPacer) sleep(d time.Duration, wake <-chan struct{}) bool {
 	if d <= 0 {
 		return true
 	}
@@ -37,7 +37,6 @@ func (p *timerPacer) sleep(d time.Duration, wake, stop <-chan struct{}) bool {
 	case <-p.timer.C:
 		return true
 	case <-wake:
-	case <-stop:
 	}
 	return false
 }

@@ -27,8 +27,8 @@ func newPacer(coarse bool, now func() time.Duration) pacer {
 	return kernelPacer{timer}
 }
 
-func (p kernelPacer) until(at time.Duration, wake, stop <-chan struct{}) {
-	if left := at - p.now(); left > margin && !p.sleep(left-margin, wake, stop) {
+func (p kernelPacer) until(at time.Duration, wake <-chan struct{}) {
+	if left := at - p.now(); left > margin && !p.sleep(left-margin, wake) {
 		return
 	}
 	if left := at - p.now(); left > 0 {

@@ -1,5 +1,7 @@
 package live
 
+import "strings"
+
 // mostReasons bounds the different reasons and failure kinds of one run.
 const mostReasons = 64
 
@@ -32,6 +34,9 @@ const longestReason = 64
 func cleanReason(words string) string {
 	if len(words) > longestReason {
 		words = words[:longestReason]
+	}
+	if !strings.ContainsFunc(words, func(r rune) bool { return r > 0x7f || !reasonByte(byte(r)) }) {
+		return words
 	}
 	clean := []byte(words)
 	for i, b := range clean {

@@ -1,16 +1,12 @@
 package live
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/base64"
 	"fmt"
-	"maps"
 	"net/http"
-	"net/url"
 	"strconv"
 	"strings"
-	"sync/atomic"
 
 	"knee/generator/plan"
 	"knee/target/wire"
@@ -24,10 +20,35 @@ type Request struct {
 	Body   []byte
 }
 
-// A prepared request is what all attempts of one Request and one class share.
+// A prepared request is what all attempts of one Request and one class share,
+// checked and complete but for what an engine adds by itself: the length of the
+// body.
 type prepared struct {
-	http http.Request
-	body []byte
+	method string
+	target *Target     // whose connections carry it
+	path   string      // path and query, as they go on the wire
+	host   string      // of the Host header
+	header http.Header // the others, by their canonical names
+	body   []byte
+}
+
+// prepareAll prepares every request for every class.
+func prepareAll(o Options) ([][]*prepared, error) {
+	requests := o.Requests
+	if len(requests) == 0 {
+		requests = []Request{{}}
+	}
+	all := make([][]*prepared, len(requests))
+	for i, r := range requests {
+		for _, c := range o.Client.Classes {
+			p, err := prepare(r, o.Target, c, o.Knee)
+			if err != nil {
+				return nil, fmt.Errorf("request %d: %w", i+1, err)
+			}
+			all[i] = append(all[i], p)
+		}
+	}
+	return all, nil
 }
 
 // prepare returns r as it goes to t, with the headers that class always brings.
@@ -41,8 +62,7 @@ func prepare(r Request, t *Target, class plan.Class, knee bool) (*prepared, erro
 	if r.Path == "" {
 		r.Path = t.path
 	}
-	u, err := wireURL(t, r.Path)
-	if err != nil {
+	if err := checkPath(r.Path); err != nil {
 		return nil, err
 	}
 	if !isToken(r.Method) {
@@ -71,13 +91,7 @@ func prepare(r Request, t *Target, class plan.Class, knee bool) (*prepared, erro
 	if knee {
 		addClass(header, class)
 	}
-	return &prepared{
-		http: http.Request{
-			Method: r.Method, URL: u, Host: host, Header: header,
-			Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		},
-		body: r.Body,
-	}, nil
+	return &prepared{method: r.Method, target: t, path: r.Path, host: host, header: header, body: r.Body}, nil
 }
 
 // checkHeader returns an error for a header that HTTP does not allow. It does not
@@ -104,29 +118,17 @@ func isToken(s string) bool {
 	})
 }
 
-// wireURL returns a URL that net/http sends with exactly this path.
-func wireURL(t *Target, path string) (*url.URL, error) {
+// checkPath returns an error for what cannot stand in a request line.
+func checkPath(path string) error {
 	for i := range len(path) {
 		if path[i] <= ' ' || path[i] >= 0x7f || path[i] == '#' {
-			return nil, fmt.Errorf("path %q: byte %q at position %d: want printable ASCII without #", path, path[i], i+1)
+			return fmt.Errorf("path %q: byte %q at position %d: want printable ASCII without #", path, path[i], i+1)
 		}
 	}
 	if !strings.HasPrefix(path, "/") {
-		return nil, fmt.Errorf("path %q: want it to begin with /", path)
+		return fmt.Errorf("path %q: want it to begin with /", path)
 	}
-	u := &url.URL{Scheme: t.scheme, Host: t.Address()}
-	if !strings.HasPrefix(path, "//") {
-		u.Opaque = path
-		return u, nil
-	}
-	// net/http takes an opaque part with two slashes for a host.
-	raw, query, hasQuery := strings.Cut(path, "?")
-	plain, err := url.PathUnescape(raw)
-	if err != nil {
-		return nil, fmt.Errorf("path %q: %w", path, err)
-	}
-	u.Path, u.RawPath, u.RawQuery, u.ForceQuery = plain, raw, query, hasQuery
-	return u, nil
+	return nil
 }
 
 // addClass adds what our own server wants to know of a class.
@@ -145,41 +147,3 @@ func addClass(h http.Header, c plan.Class) {
 		h.Set(wire.Protected, "1")
 	}
 }
-
-// addCall adds what our own server wants to know of one attempt, to a copy.
-func addCall(h http.Header, c *call) http.Header {
-	h = maps.Clone(h)
-	values := [4]string{
-		strconv.FormatUint(uint64(c.arrival.Client), 10),
-		strconv.FormatInt(int64(c.arrival.Work), 10),
-		string(wire.AppendMillis(nil, c.left)),
-		strconv.Itoa(c.number),
-	}
-	h[wire.Client] = values[0:1:1]
-	h[wire.WorkNs] = values[1:2:2]
-	h[wire.TimeoutMs] = values[2:3:3]
-	h[wire.Attempt] = values[3:4:4]
-	return h
-}
-
-// An upload is a request body that knows whether it has been taken to its end.
-type upload struct {
-	rest bytes.Reader
-	over atomic.Bool
-}
-
-func newUpload(body []byte) *upload {
-	u := &upload{}
-	u.rest.Reset(body)
-	return u
-}
-
-func (u *upload) Read(p []byte) (int, error) {
-	n, err := u.rest.Read(p)
-	if u.rest.Len() == 0 {
-		u.over.Store(true)
-	}
-	return n, err
-}
-
-func (u *upload) Close() error { return nil }

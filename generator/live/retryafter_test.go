@@ -2,6 +2,7 @@ package live
 
 import (
 	"net/http"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -28,9 +29,10 @@ func TestRetryAfter(t *testing.T) {
 			"exact, by ours":      {http.Header{"Retry-After": {"1"}, "Knee-Retry-After-Ms": {"12.5"}}, 12500 * time.Microsecond, 0},
 			"unreadable, by ours": {http.Header{"Retry-After": {"1"}, "Knee-Retry-After-Ms": {"soon"}}, time.Second, 0},
 		} {
-			var n netHTTP
-			if got := n.retryAfter(test.header); got != test.want || n.oddRetry.Load() != test.odd {
-				t.Errorf("%s: %v, %d odd: want %v, %d", name, got, n.oddRetry.Load(), test.want, test.odd)
+			var odd atomic.Uint64
+			j := judge{odd: &odd}
+			if got := j.retryAfter(httpFields(test.header)); got != test.want || odd.Load() != test.odd {
+				t.Errorf("%s: %v, %d odd: want %v, %d", name, got, odd.Load(), test.want, test.odd)
 			}
 		}
 	})

@@ -131,14 +131,14 @@ func isReason(s string) bool {
 }
 
 // holds reports whether the condition is met; body is the start of the body.
-func (r *Rule) holds(status int, header http.Header, body []byte) bool {
+func (r *Rule) holds(status int, header fields, body []byte) bool {
 	switch r.what {
 	case ofStatus:
 		return slices.ContainsFunc(r.codes, func(c codeRange) bool { return c.low <= status && status <= c.high })
 	case headerThere:
-		return len(header[r.name]) > 0
+		return header.has(r.name)
 	case headerValue:
-		return slices.Contains(header[r.name], r.value)
+		return header.holds(r.name, r.value)
 	case bodyPrefix:
 		return bytes.HasPrefix(body, r.text)
 	default:

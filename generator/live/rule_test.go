@@ -51,7 +51,7 @@ func TestRules(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			rules := Rules{Success: parseRules(t, test.success), Reject: parseRules(t, test.reject)}
-			if got := rules.judge(test.status, test.header, []byte(test.body)); got != test.want {
+			if got := rules.judge(test.status, httpFields(test.header), []byte(test.body), new(interned)); got != test.want {
 				t.Errorf("%+v: want %+v", got, test.want)
 			}
 			if looks := rules.look() > 0; looks != strings.Contains(test.success+test.reject, "body") {
@@ -116,6 +116,6 @@ func FuzzParseRule(f *testing.F) {
 		if reason := r.why(503); !isReason(reason) {
 			t.Errorf("%q: reason %q", text, reason)
 		}
-		r.holds(503, http.Header{}, nil)
+		r.holds(503, httpFields{}, nil)
 	})
 }

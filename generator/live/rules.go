@@ -38,21 +38,21 @@ func (r Rules) look() int {
 }
 
 // judge returns what an answer is; body is its start.
-func (r Rules) judge(status int, header http.Header, body []byte) client.Answer {
+func (r Rules) judge(status int, header fields, body []byte, known *interned) client.Answer {
 	for i := range r.Reject {
 		if rule := &r.Reject[i]; rule.holds(status, header, body) {
 			return client.Answer{Result: client.Rejected, Reason: rule.why(status)}
 		}
 	}
 	if !r.successStatus(status) {
-		return byStatus(status, header)
+		return byStatus(status, header, known)
 	}
 	for i := range r.Success {
 		if rule := &r.Success[i]; rule.what != ofStatus && !rule.holds(status, header, body) {
 			return client.Answer{Result: client.Rejected, Reason: rule.whyNot()}
 		}
 	}
-	return client.Answer{Result: client.OK, Degraded: header.Get(wire.Degraded) == "1"}
+	return client.Answer{Result: client.OK, Degraded: string(header.get(wire.Degraded)) == "1"}
 }
 
 // successStatus reports whether a success can have this status.
@@ -70,15 +70,25 @@ func (r Rules) successStatus(status int) bool {
 }
 
 // byStatus judges an answer that is no success.
-func byStatus(status int, header http.Header) client.Answer {
+func byStatus(status int, header fields, known *interned) client.Answer {
 	if status != http.StatusTooManyRequests && status != http.StatusServiceUnavailable {
 		return client.Answer{Result: client.Failed, Reason: statusReason(status)}
 	}
-	reason := cleanReason(header.Get(wire.Reason))
-	if reason == "" {
-		reason = statusReason(status)
+	reason := statusReason(status)
+	if words := header.get(wire.Reason); len(words) > 0 {
+		reason = cleanReason(known.of(words))
 	}
 	return client.Answer{Result: client.Rejected, Reason: reason}
 }
 
-func statusReason(status int) string { return "status_" + strconv.Itoa(status) }
+// statusReasons are the reasons of all statuses.
+var statusReasons = func() (all [1000]string) {
+	for status := range all {
+		all[status] = "status_" + strconv.Itoa(status)
+	}
+	return all
+}()
+
+// statusReason returns the reason of an answer that says no more than its
+// status, which is below 1000.
+func statusReason(status int) string { return statusReasons[status] }

@@ -37,7 +37,7 @@ func (d *Driver) carryOutCues(ctx context.Context, start, end time.Duration) (wa
 			if at > end || ctx.Err() != nil {
 				return
 			}
-			timer.until(at, nil, ctx.Done())
+			timer.until(at, ctx.Done())
 			if ctx.Err() != nil {
 				return
 			}

@@ -1,0 +1,5 @@
+//go:build !linux
+
+package live
+
+func platformEngines() []engine { return nil }
