@@ -37,7 +37,11 @@ func (p *Population) InFlight() int { return p.caller.inFlight }
 // Next returns the next instant at which Advance has something to do; Never
 // when there is none.
 func (p *Population) Next() time.Duration {
-	return min(p.caller.Next(), p.offer.next.At, p.recorder.NextTick())
+	next := min(p.caller.Next(), p.offer.next.At, p.recorder.NextTick())
+	if p.offer.held && p.caller.open < p.offer.closed {
+		next = min(next, p.offer.start) // or at once
+	}
+	return next
 }
 
 // Advance handles what is due by now in the order of its instants; at one
@@ -74,6 +78,9 @@ func (p *Population) Answer(now time.Duration, a *Attempt, answer Answer) []Effe
 // why not.
 func (p *Population) advance(now time.Duration, unsent string) {
 	for {
+		if p.offer.held {
+			p.release(now)
+		}
 		tick, arrival, due := p.recorder.NextTick(), p.offer.next.At, p.caller.Next()
 		switch at := min(tick, due, arrival); {
 		case at > now || at == never:

@@ -35,8 +35,8 @@ func (t *netHTTP) dialSocket(ctx context.Context, network, address string) (net.
 		return nil, &socketError{err}
 	}
 	s := ctx.Value(socketKey{}).(*socket)
-	s.Conn, s.closed = c, func() { t.pool.open.Add(-1) }
-	t.pool.open.Add(1)
+	s.Conn, s.closed = c, func() { t.seen.open.Add(-1) }
+	t.seen.open.Add(1)
 	return s, nil
 }
 

@@ -14,6 +14,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -38,7 +39,15 @@ type Options struct {
 	// where the platform allows it.
 	Coarse bool
 	Engine Engine // what carries the requests; default Auto
+	// Tick is how far apart the instants are at which the loop wakes to send what is
+	// due; 0, the default, is at each request's own, and the largest is 100ms. The
+	// coarser, the less CPU a request takes, and the later it is sent: lag is up to a
+	// tick, and shown.
+	Tick time.Duration
 }
+
+// longestTick is the coarsest tick.
+const longestTick = 100 * time.Millisecond
 
 // slack is how long after the last instant at which anything can end the hard
 // limit of a Run comes.
@@ -52,6 +61,7 @@ type Driver struct {
 	recorder   *record.Recorder
 	transport  transport
 	reset      func(context.Context) error
+	every      time.Duration // Options.Tick
 	patience   time.Duration // longest that an original can stay open after its arrival
 	batch      []*call       // that are over
 	calls      calls
@@ -67,6 +77,9 @@ func New(o Options) (*Driver, error) {
 	if o.Target == nil {
 		return nil, errors.New("live: no target: want a server to send to")
 	}
+	if o.Tick < 0 || o.Tick > longestTick {
+		return nil, fmt.Errorf("live: tick is %v: want 0 to %v", o.Tick, longestTick)
+	}
 	population, err := client.New(o.Client, o.Recorder)
 	if err != nil {
 		return nil, fmt.Errorf("live: %w", err)
@@ -76,6 +89,7 @@ func New(o Options) (*Driver, error) {
 		population: population,
 		recorder:   o.Recorder,
 		reset:      o.Reset,
+		every:      o.Tick,
 		patience:   patience(o.Client),
 	}
 	d.transport, err = newTransport(o, d.Now)
@@ -136,15 +150,26 @@ func (d *Driver) Close() error {
 // the grace. What is open then ends unfinished. It waits longer only for a cue
 // that has not returned.
 func (d *Driver) Run(ctx context.Context, trial int, p *plan.Plan) error {
+	return d.run(ctx, p, peak(p), func(start time.Duration) { d.population.Offer(p, trial, start) })
+}
+
+// RunClosed does as Run with the arrivals of p, which has one step, in a closed
+// loop of n callers; see client.Population.OfferClosed.
+func (d *Driver) RunClosed(ctx context.Context, trial int, p *plan.Plan, n int) error {
+	return d.run(ctx, p, plan.MaxRate, func(start time.Duration) { d.population.OfferClosed(p, trial, start, n) })
+}
+
+// run carries out p, which offer gives to the population.
+func (d *Driver) run(ctx context.Context, p *plan.Plan, peak float64, offer func(start time.Duration)) error {
 	d.usage.begin(d.Now())
 	defer func() { d.usage.end(d.Now()) }()
-	d.transport.begin(peak(p))
+	d.transport.begin(peak)
 	defer d.transport.rest()
 	defer context.AfterFunc(ctx, d.transport.wake)()
 
 	now := d.advanceClock()
 	start := record.NextWindow(now)
-	d.population.Offer(p, trial, start)
+	offer(start)
 	end := start + p.Duration()
 	limit := end + d.patience
 	defer d.carryOutCues(ctx, start, end)()
@@ -168,10 +193,19 @@ func (d *Driver) Run(ctx context.Context, trial int, p *plan.Plan) error {
 		if now < end {
 			next = min(next, end)
 		}
-		d.transport.wait(next)
+		d.transport.wait(d.tick(next))
 	}
 	d.recorder.Flush(now)
 	return stopped
+}
+
+// tick returns the instant at which the loop is to wake for what is due at next.
+func (d *Driver) tick(next time.Duration) time.Duration {
+	if d.every > 0 && next < math.MaxInt64-d.every {
+		next += d.every - 1
+		next -= next % d.every
+	}
+	return next
 }
 
 // peak returns the highest rate of a plan.

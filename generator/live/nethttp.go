@@ -6,7 +6,6 @@ import (
 	"io"
 	"net/http"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"knee/generator/client"
@@ -21,16 +20,15 @@ import (
 // here follow redirects, keep cookies, ask for compression or use a proxy.
 type netHTTP struct {
 	relay
-	options   HTTP
-	scheme    string
-	dialer    *http.Transport
-	pool      *pool
-	prepared  [][]*httpRequest // by Request, then by class
-	rules     Rules
-	knee      bool
-	buffers   sync.Pool // of *reading
-	bodyBytes atomic.Uint64
-	oddRetry  atomic.Uint64
+	options  HTTP
+	scheme   string
+	dialer   *http.Transport
+	pool     *pool
+	prepared [][]*httpRequest // by Request, then by class
+	rules    Rules
+	knee     bool
+	buffers  sync.Pool // of *reading
+	seen     counters
 
 	ctx     context.Context // of all calls
 	hangUp  context.CancelFunc
@@ -50,7 +48,7 @@ func newNetHTTP(o Options, now func() time.Duration) (*netHTTP, error) {
 		options: options, scheme: o.Target.scheme, rules: o.Rules, knee: o.Knee,
 	}
 	t.buffers.New = func() any {
-		return &reading{judge: judge{rules: o.Rules, odd: &t.oddRetry}, buffer: make([]byte, bodyBuffer)}
+		return &reading{judge: judge{rules: o.Rules, odd: &t.seen.oddRetry}, buffer: make([]byte, bodyBuffer)}
 	}
 	all, err := prepareAll(o)
 	if err != nil {
@@ -76,7 +74,7 @@ func newNetHTTP(o Options, now func() time.Duration) (*netHTTP, error) {
 		Protocols:              new(http.Protocols),
 	}
 	t.dialer.Protocols.SetHTTP1(true)
-	t.pool = newPool(t.dial, options.MaxDials, now)
+	t.pool = newPool(t.dial, options.MaxDials, now, &t.seen)
 	t.ctx, t.hangUp = context.WithCancel(context.Background())
 	return t, nil
 }
@@ -149,7 +147,7 @@ func (t *netHTTP) read(resp *http.Response) (client.Answer, error) {
 	var start []byte // of the body, as far as the rules look
 	for {
 		n, err := resp.Body.Read(r.buffer)
-		t.bodyBytes.Add(uint64(n))
+		t.seen.bodyBytes.Add(uint64(n))
 		if look := t.rules.look(); len(start) < look {
 			start = append(start, r.buffer[:min(n, look-len(start))]...)
 		}
@@ -165,11 +163,7 @@ func (t *netHTTP) read(resp *http.Response) (client.Answer, error) {
 
 func (t *netHTTP) warm(ctx context.Context, n int) error { return t.pool.warm(ctx, n) }
 
-func (t *netHTTP) traffic() Traffic {
-	seen := t.pool.seen()
-	seen.BodyBytes, seen.OddRetry = t.bodyBytes.Load(), t.oddRetry.Load()
-	return seen
-}
+func (t *netHTTP) traffic() Traffic { return t.seen.traffic() }
 
 func (t *netHTTP) close() {
 	t.hangUp()

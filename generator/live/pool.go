@@ -5,10 +5,7 @@ import (
 	"context"
 	"errors"
 	"sync"
-	"sync/atomic"
 	"time"
-
-	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
 // A pool keeps the connections to the server. A request takes the connection
@@ -22,19 +19,14 @@ type pool struct {
 	ctx   context.Context // of the connections being opened
 	stop  context.CancelFunc
 	dials sync.WaitGroup
-	open  atomic.Int64 // connections that are open
 
 	mu      sync.Mutex
 	idle    []*conn
 	waiting list.List // of *waiter, the longest waiting first
 	dialing int
 	closed  bool
-	traffic Traffic
-	connect *hdrhistogram.Histogram // microseconds
+	seen    *counters
 }
-
-// longestConnect bounds the times to connect that are told apart.
-const longestConnect = time.Minute
 
 // A waiter is a request that waits for a connection.
 type waiter struct {
@@ -50,11 +42,8 @@ type delivery struct {
 
 var errPoolClosed = errors.New("the driver is closed")
 
-func newPool(dial func(context.Context) (*conn, error), most int, now func() time.Duration) *pool {
-	p := &pool{
-		dial: dial, most: most, now: now,
-		connect: hdrhistogram.New(1, longestConnect.Microseconds(), 3),
-	}
+func newPool(dial func(context.Context) (*conn, error), most int, now func() time.Duration, seen *counters) *pool {
+	p := &pool{dial: dial, most: most, now: now, seen: seen}
 	p.ctx, p.stop = context.WithCancel(context.Background())
 	return p
 }
@@ -116,7 +105,7 @@ func (p *pool) pop() *conn {
 // lend counts the use of c.
 func (p *pool) lend(c *conn) {
 	if c.used {
-		p.traffic.Reused++
+		p.seen.reused.Add(1)
 	}
 }
 
@@ -180,17 +169,14 @@ func (p *pool) timedDial(ctx context.Context) (*conn, error) {
 	began := p.now()
 	c, err := p.dial(ctx)
 	took := p.now() - began
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	if err != nil {
 		if p.ctx.Err() == nil && ctx.Err() == nil {
-			p.traffic.OpenFailed++
+			p.seen.openFailed.Add(1)
 		}
 		return nil, err
 	}
 	c.connect = took
-	p.traffic.Opened++
-	_ = p.connect.RecordValue(max(1, min(took, longestConnect).Microseconds()))
+	p.seen.connected(took)
 	return c, nil
 }
 
@@ -219,21 +205,6 @@ func (p *pool) warm(ctx context.Context, n int) error {
 	}
 	dials.Wait()
 	return context.Cause(ctx)
-}
-
-// seen returns the traffic so far.
-func (p *pool) seen() Traffic {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	t := p.traffic
-	t.Open = int(p.open.Load())
-	if t.Opened > 0 {
-		at := func(q float64) time.Duration {
-			return time.Duration(p.connect.ValueAtQuantile(q)) * time.Microsecond
-		}
-		t.ConnectP50, t.ConnectP99, t.ConnectMost = at(50), at(99), at(100)
-	}
-	return t
 }
 
 // close hangs up on idle connections and on those being opened, and waits for
