@@ -20,7 +20,7 @@ type fields interface {
 }
 
 // kept are the fields that the judge looks at beside those of the rules.
-var kept = []string{wire.Reason, wire.Degraded, wire.RetryAfter, wire.RetryAfterMs, wire.Retry, wire.Credits}
+var kept = []string{wire.Reason, wire.Degraded, wire.RetryAfter, wire.RetryAfterMs, wire.Retry, wire.Credits, grpcStatusField, grpcMessageField}
 
 // names returns the fields that a judge by these rules looks at.
 func (r Rules) names() []string {

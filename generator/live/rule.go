@@ -7,25 +7,30 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"google.golang.org/grpc/codes"
 )
 
 // A Rule is a condition on an answer, and a reason that goes with it. As text:
 //
 //	RULE      = CONDITION [ "->" REASON ]
 //	CONDITION = "status=" CODES              the status is one of them
+//	          | "grpc=" STATUSES             the status of gRPC is one of them
 //	          | "header:" NAME               the header is there
 //	          | "header:" NAME "=" VALUE     the header is there with exactly this value
 //	          | "body^=" TEXT                the body begins with this
 //	          | "body~=" TEXT                the first 64 KiB of the body contain this
 //	CODES     = CODE { "," CODE }            CODE is 503, 5xx or 500-504
+//	STATUSES  = STATUS { "," STATUS }        STATUS is 8 or resource_exhausted
 //	REASON    = 1 to 64 of a-z 0-9 _ . : -
 //
 // Spaces around the parts are dropped, except within VALUE and TEXT. The last
 // "->" of a rule separates the reason. Without a reason it is status_NNN with the
-// answer's status, header_rule or body_rule.
+// answer's status, grpc_ with its name, header_rule or body_rule.
 type Rule struct {
 	what   condition
 	codes  []codeRange // of ofStatus
+	grpc   []codes.Code
 	name   string      // of a header, canonical
 	value  string      // of a header
 	text   []byte      // of a body
@@ -37,6 +42,7 @@ type condition uint8
 
 const (
 	ofStatus condition = iota
+	ofGRPC
 	headerThere
 	headerValue
 	bodyPrefix
@@ -68,6 +74,8 @@ func parseRule(s string) (Rule, error) {
 	switch {
 	case strings.HasPrefix(rest, "status="):
 		return r, r.readCodes(rest[len("status="):])
+	case strings.HasPrefix(rest, "grpc="):
+		return r, r.readGRPC(rest[len("grpc="):])
 	case strings.HasPrefix(rest, "header:"):
 		return r, r.readHeader(rest[len("header:"):])
 	case strings.HasPrefix(rest, "body^="):
@@ -75,7 +83,7 @@ func parseRule(s string) (Rule, error) {
 	case strings.HasPrefix(rest, "body~="):
 		return r, r.readText(bodyPart, rest[len("body~="):])
 	}
-	return r, fmt.Errorf("want status=CODES, header:NAME, header:NAME=VALUE, body^=TEXT or body~=TEXT, then optionally -> REASON")
+	return r, fmt.Errorf("want status=CODES, grpc=STATUSES, header:NAME, header:NAME=VALUE, body^=TEXT or body~=TEXT, then optionally -> REASON")
 }
 
 func (r *Rule) readCodes(s string) error {
@@ -86,6 +94,18 @@ func (r *Rule) readCodes(s string) error {
 			return fmt.Errorf("status %q: want codes from 100 to 599 such as 503, 5xx or 500-504, joined by commas", code)
 		}
 		r.codes = append(r.codes, c)
+	}
+	return nil
+}
+
+func (r *Rule) readGRPC(s string) error {
+	r.what = ofGRPC
+	for name := range strings.SplitSeq(s, ",") {
+		code, ok := parseGRPCStatus(strings.TrimSpace(name))
+		if !ok {
+			return fmt.Errorf("grpc status %q: want codes from 0 to %d or names such as unavailable, joined by commas", name, len(grpcNames)-1)
+		}
+		r.grpc = append(r.grpc, code)
 	}
 	return nil
 }
@@ -135,6 +155,9 @@ func (r *Rule) holds(status int, header fields, body []byte) bool {
 	switch r.what {
 	case ofStatus:
 		return slices.ContainsFunc(r.codes, func(c codeRange) bool { return c.low <= status && status <= c.high })
+	case ofGRPC:
+		code, ok := grpcStatus(header)
+		return ok && slices.Contains(r.grpc, code)
 	case headerThere:
 		return header.has(r.name)
 	case headerValue:
@@ -147,12 +170,15 @@ func (r *Rule) holds(status int, header fields, body []byte) bool {
 }
 
 // why returns the reason of a rejection by this rule.
-func (r *Rule) why(status int) string {
+func (r *Rule) why(status int, header fields) string {
 	switch {
 	case r.reason != "":
 		return r.reason
 	case r.what == ofStatus:
 		return statusReason(status)
+	case r.what == ofGRPC:
+		code, _ := grpcStatus(header)
+		return grpcReason(code)
 	}
 	return r.whyNot()
 }

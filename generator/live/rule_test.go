@@ -47,6 +47,21 @@ func TestRules(t *testing.T) {
 		"success by status":          {success: "status=404", status: 404},
 		"no success by status":       {success: "status=404", status: 200, want: client.Answer{Result: client.Failed, Reason: "status_200"}},
 		"either status":              {success: "status=404|status=200", status: 200},
+		"grpc ok":                    {status: 200, header: h("Grpc-Status", "0")},
+		"grpc decides":               {status: 200, header: h("Grpc-Status", "13"), want: client.Answer{Result: client.Failed, Reason: "grpc_internal"}},
+		"grpc exhausted":             {status: 200, header: h("Grpc-Status", "8"), want: client.Answer{Result: client.Rejected, Reason: "grpc_resource_exhausted"}},
+		"grpc unavailable":           {status: 200, header: h("Grpc-Status", "14"), want: client.Answer{Result: client.Rejected, Reason: "grpc_unavailable"}},
+		"grpc with words":            {status: 200, header: h("Grpc-Status", "8", "Grpc-Message", "shed: queue_full"), want: client.Answer{Result: client.Rejected, Reason: "shed:_queue_full"}},
+		"grpc with an identifier":    {status: 200, header: h("Grpc-Status", "8", "Grpc-Message", "no quota for u17"), want: client.Answer{Result: client.Rejected, Reason: "grpc_resource_exhausted"}},
+		"grpc with a reason":         {status: 200, header: h("Grpc-Status", "14", "Grpc-Message", "busy", "Knee-Reason", "full"), want: client.Answer{Result: client.Rejected, Reason: "full"}},
+		"grpc unheard of":            {status: 200, header: h("Grpc-Status", "99"), want: client.Answer{Result: client.Failed, Reason: "grpc_99"}},
+		"reject by grpc code":        {reject: "grpc=5,13", status: 200, header: h("Grpc-Status", "13"), want: client.Answer{Result: client.Rejected, Reason: "grpc_internal"}},
+		"reject by grpc name":        {reject: "grpc=Not_Found -> gone", status: 200, header: h("Grpc-Status", "5"), want: client.Answer{Result: client.Rejected, Reason: "gone"}},
+		"reject another grpc code":   {reject: "grpc=5", status: 200, header: h("Grpc-Status", "13"), want: client.Answer{Result: client.Failed, Reason: "grpc_internal"}},
+		"success by grpc code":       {success: "grpc=0,5", status: 200, header: h("Grpc-Status", "5")},
+		"no success by grpc code":    {success: "grpc=5", status: 200, header: h("Grpc-Status", "0"), want: client.Answer{Result: client.Failed, Reason: "grpc_ok"}},
+		"status says nothing of it":  {success: "status=404", status: 200, header: h("Grpc-Status", "0")},
+		"grpc says nothing of http":  {success: "grpc=5", status: 200},
 		"arrow in the text":          {reject: "body~=a->b -> r", status: 200, body: "a->b", want: client.Answer{Result: client.Rejected, Reason: "r"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -108,12 +123,13 @@ func FuzzParseRule(f *testing.F) {
 	f.Add("status=503,5xx -> r")
 	f.Add("header:X=y")
 	f.Add("body~=ok:true")
+	f.Add("grpc=8,unavailable")
 	f.Fuzz(func(t *testing.T, text string) {
 		r, err := ParseRule(text)
 		if err != nil {
 			return
 		}
-		if reason := r.why(503); !isReason(reason) {
+		if reason := r.why(503, httpFields{}); !isReason(reason) {
 			t.Errorf("%q: reason %q", text, reason)
 		}
 		r.holds(503, httpFields{}, nil)

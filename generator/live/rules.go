@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"strconv"
 
+	"google.golang.org/grpc/codes"
+
 	"knee/generator/client"
 	"knee/target/wire"
 )
@@ -17,6 +19,13 @@ import (
 // first that does not. Of the rest, 429 and 503 are rejections, for the reason
 // in the Knee-Reason header or else status_429 and status_503, and anything else
 // is a failure of kind status_NNN; redirects are not followed.
+//
+// Where the answer has a status of gRPC, that one decides, and status rules in
+// Success say nothing: OK, or one of the grpc rules in Success, may be a success;
+// RESOURCE_EXHAUSTED and UNAVAILABLE are rejections, for the reason in the
+// knee-reason trailer, else the message where it can be a key (see wordsOf), else
+// grpc_resource_exhausted and grpc_unavailable; anything else is a failure of kind
+// grpc_ and the status in lower case.
 type Rules struct {
 	Success []Rule
 	Reject  []Rule
@@ -41,32 +50,37 @@ func (r Rules) look() int {
 func (r Rules) judge(status int, header fields, body []byte, known *interned) client.Answer {
 	for i := range r.Reject {
 		if rule := &r.Reject[i]; rule.holds(status, header, body) {
-			return client.Answer{Result: client.Rejected, Reason: rule.why(status)}
+			return client.Answer{Result: client.Rejected, Reason: rule.why(status, header)}
 		}
 	}
-	if !r.successStatus(status) {
+	if code, ok := grpcStatus(header); ok {
+		if !r.successful(ofGRPC, status, header, code == codes.OK) {
+			return byGRPC(code, header, known)
+		}
+	} else if !r.successful(ofStatus, status, header, 200 <= status && status <= 299) {
 		return byStatus(status, header, known)
 	}
 	for i := range r.Success {
-		if rule := &r.Success[i]; rule.what != ofStatus && !rule.holds(status, header, body) {
+		if rule := &r.Success[i]; rule.what != ofStatus && rule.what != ofGRPC && !rule.holds(status, header, body) {
 			return client.Answer{Result: client.Rejected, Reason: rule.whyNot()}
 		}
 	}
 	return client.Answer{Result: client.OK, Degraded: string(header.get(wire.Degraded)) == "1"}
 }
 
-// successStatus reports whether a success can have this status.
-func (r Rules) successStatus(status int) bool {
+// successful reports whether a success can have this status: what the rules of
+// its kind say, or usual when there are none.
+func (r Rules) successful(kind condition, status int, header fields, usual bool) bool {
 	asked := false
 	for i := range r.Success {
-		if rule := &r.Success[i]; rule.what == ofStatus {
-			if rule.holds(status, nil, nil) {
+		if rule := &r.Success[i]; rule.what == kind {
+			if rule.holds(status, header, nil) {
 				return true
 			}
 			asked = true
 		}
 	}
-	return !asked && 200 <= status && status <= 299
+	return !asked && usual
 }
 
 // byStatus judges an answer that is no success.
