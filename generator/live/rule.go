@@ -31,9 +31,9 @@ type Rule struct {
 	what   condition
 	codes  []codeRange // of ofStatus
 	grpc   []codes.Code
-	name   string      // of a header, canonical
-	value  string      // of a header
-	text   []byte      // of a body
+	name   string // of a header, canonical
+	value  string // of a header
+	text   []byte // of a body
 	reason string
 }
 

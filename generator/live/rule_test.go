@@ -93,7 +93,7 @@ func parseRules(t *testing.T, list string) []Rule {
 }
 
 func TestParseRuleRefuses(t *testing.T) {
-	const form = "want status=CODES, header:NAME, header:NAME=VALUE, body^=TEXT or body~=TEXT, then optionally -> REASON"
+	const form = "want status=CODES, grpc=STATUSES, header:NAME, header:NAME=VALUE, body^=TEXT or body~=TEXT, then optionally -> REASON"
 	const codes = "want codes from 100 to 599 such as 503, 5xx or 500-504, joined by commas"
 	for text, want := range map[string]string{
 		"":                   `rule "": ` + form,
@@ -105,6 +105,7 @@ func TestParseRuleRefuses(t *testing.T) {
 		"status=6xx":         `rule "status=6xx": status "6xx": ` + codes,
 		"status=503-500":     `rule "status=503-500": status "503-500": ` + codes,
 		"status=503,":        `rule "status=503,": status "": ` + codes,
+		"grpc=17":            `rule "grpc=17": grpc status "17": want codes from 0 to 16 or names such as unavailable, joined by commas`,
 		"header:":            `rule "header:": header "": want the name of an HTTP header`,
 		"header:a b=c":       `rule "header:a b=c": header "a b": want the name of an HTTP header`,
 		"body~=":             `rule "body~=": no text: want what the body has to hold`,
