@@ -30,6 +30,7 @@ type serveOptions struct {
 	listen  string
 	control string
 	child   bool
+	null    nullOptions
 }
 
 func newServeCmd(w *world) *cobra.Command {
@@ -42,11 +43,22 @@ reset and changes are on the control endpoint, which wants the token that serve
 prints: curl -H "Authorization: Bearer TOKEN" http://CONTROL/counts
 POST /change takes JSON: {"workers": 5} changes their number, {"inject": [{"fault": 0,
 "for_ms": 5000}]} puts in the profile's first fault for at most so long, {"lift": [0]}
-takes it out.`,
+takes it out.
+
+With --null it is a server that does nothing, to measure load generators with: it
+answers every request with the same 200, and prints {"addr": …, "pid": …} once it
+listens.`,
 		Example: `  knee serve
-  knee serve limit --listen 127.0.0.1:9000 --set target.shed_at=headers`,
+  knee serve limit --listen 127.0.0.1:9000 --set target.shed_at=headers
+  knee serve --null --listen 127.0.0.1:9000 --arrivals arrivals.txt`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := o.null.check(cmd.Flags(), args); err != nil {
+				return err
+			}
+			if o.null.serve {
+				return serveNull(cmd.Context(), w, &o)
+			}
 			if o.child {
 				return serveChild(cmd.Context(), w)
 			}
@@ -61,6 +73,7 @@ takes it out.`,
 	if err := f.MarkHidden("child"); err != nil {
 		panic(err)
 	}
+	o.null.add(f)
 	o.profile.addProfile(f)
 	return cmd
 }
