@@ -171,10 +171,11 @@ func (c *Class) setDefaults() {
 
 // A Workload says how much is asked for, and when.
 type Workload struct {
-	Arrivals string  `yaml:"arrivals" doc:"constant (equal gaps), poisson (independent users), bursty (see burst) or replay (see replay); default poisson"`
-	Burst    *Burst  `yaml:"burst,omitempty" doc:"how bursty arrivals come"`
-	Replay   *Replay `yaml:"replay,omitempty" doc:"when the arrivals of a replay come"`
-	Phases   []Phase `yaml:"phases,omitempty" doc:"stretches of the load, one after the other; those of a replay have no rate, and it may do without"`
+	Arrivals string   `yaml:"arrivals" doc:"constant (equal gaps), poisson (independent users), bursty (see burst) or replay (see replay); default poisson"`
+	Burst    *Burst   `yaml:"burst,omitempty" doc:"how bursty arrivals come"`
+	Replay   *Replay  `yaml:"replay,omitempty" doc:"when the arrivals of a replay come"`
+	Tick     Duration `yaml:"tick,omitempty" doc:"how far apart the instants are at which a live run wakes to send what is due, 0s to 100ms: the coarser, the less CPU a request takes and the more it lags; default 0s: at each request's own"`
+	Phases   []Phase  `yaml:"phases,omitempty" doc:"stretches of the load, one after the other; those of a replay have no rate, and it may do without"`
 }
 
 // arrivals are the values of Load.Arrivals.

@@ -313,9 +313,15 @@ func (d *decoder) oneOf(path, value string, known []string) {
 	}
 }
 
+// longestTick is the coarsest tick of a live run.
+const longestTick = 100 * time.Millisecond
+
 func (d *decoder) validateLoad(p *Profile, o Overrides) {
 	l := &p.Load
 	d.oneOf("load.arrivals", l.Arrivals, arrivals)
+	if time.Duration(l.Tick) > longestTick {
+		d.fieldFault("load.tick", l.Tick.String(), fmt.Sprintf("0s to %v", longestTick))
+	}
 	if b := l.Burst; b != nil {
 		d.oneOf("load.burst.lengths", b.Lengths, burstLengths)
 		if l.Arrivals != bursty {

@@ -32,6 +32,7 @@ type runOptions struct {
 	max      string
 	step     time.Duration
 	capacity string
+	engine   string
 	out      string
 	format   string
 	quiet    bool
@@ -67,6 +68,7 @@ func (o *runOptions) addLoad(f *pflag.FlagSet) {
 	f.Var((*given)(&o.url), "url", "drive the server at `URL` instead of the built-in one")
 	f.BoolVar(&o.virtual, "virtual", false, "run in virtual time, without sockets")
 	f.Var((*given)(&o.capacity), "capacity", "capacity of the server, as a `RATE`: what x is a multiple of")
+	f.StringVar(&o.engine, "engine", string(live.Auto), "what carries the requests: "+engineNames())
 	f.Var((*given)(&o.out), "out", "keep the run in the folder `DIR`")
 	o.addOutput(f)
 	f.BoolVar(&o.quiet, "quiet", false, "no progress")
@@ -95,6 +97,9 @@ func (o *runOptions) check() error {
 	if !slices.Contains([]string{"auto", "always", "never"}, o.color) {
 		return fail(verdict.CodeUsage, "--color %s: want auto, always or never", o.color)
 	}
+	if o.engine != "" && !slices.Contains(live.Engines(), live.Engine(o.engine)) {
+		return fail(verdict.CodeUsage, "--engine %s: want %s", o.engine, engineNames())
+	}
 	if o.url != "" && o.virtual {
 		return fail(verdict.CodeUsage, "--url with --virtual: a server outside knee has no virtual time; want one of them")
 	}
@@ -111,6 +116,15 @@ func (o *runOptions) check() error {
 	}
 	_, err := o.request.rules()
 	return err
+}
+
+// engineNames lists what --engine can be.
+func engineNames() string {
+	var names []string
+	for _, e := range live.Engines() {
+		names = append(names, string(e))
+	}
+	return strings.Join(names[:len(names)-1], ", ") + " or " + names[len(names)-1]
 }
 
 // first returns the first flag that says something about requests, "" when

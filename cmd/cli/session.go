@@ -185,7 +185,7 @@ func (s *session) start(ctx context.Context, recorder *record.Recorder, there *r
 			s.meta.Warnings = append(s.meta.Warnings, bound.String())
 		}
 	}
-	options := live.Options{Client: population, Recorder: recorder}
+	options := live.Options{Client: population, Recorder: recorder, Engine: live.Engine(s.o.engine), Tick: time.Duration(s.profile.Load.Tick)}
 	if there != nil {
 		options.Target, options.HTTP.Address = there.target, there.address
 		requests, err := s.o.request.requests()

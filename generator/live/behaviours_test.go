@@ -48,40 +48,42 @@ func TestWhichFailuresAreUncertain(t *testing.T) {
 // A server sees which attempt it is, and is heard when it asks not to be tried
 // again.
 func TestRetriesOverHTTP(t *testing.T) {
-	var mu sync.Mutex
-	seen := map[string]int{}
-	_, url := serveHTTP(t, func(w http.ResponseWriter, r *http.Request) {
-		mu.Lock()
-		defer mu.Unlock()
-		attempt := r.Header.Get("Knee-Attempt")
-		seen[attempt]++
-		switch {
-		case attempt == "3":
-			return
-		case seen[attempt]%2 == 0 && attempt == "2":
-			w.Header().Set("Knee-Retry", "no")
+	overPlain(t, func(t *testing.T, engine Engine) {
+		var mu sync.Mutex
+		seen := map[string]int{}
+		_, url := serveHTTP(t, func(w http.ResponseWriter, r *http.Request) {
+			mu.Lock()
+			defer mu.Unlock()
+			attempt := r.Header.Get("Knee-Attempt")
+			seen[attempt]++
+			switch {
+			case attempt == "3":
+				return
+			case seen[attempt]%2 == 0 && attempt == "2":
+				w.Header().Set("Knee-Retry", "no")
+			}
+			w.Header().Set("Knee-Reason", "busy")
+			w.WriteHeader(http.StatusServiceUnavailable)
+		})
+		info, err := client.Registry.Lookup("retry")
+		if err != nil {
+			t.Fatal(err)
 		}
-		w.Header().Set("Knee-Reason", "busy")
-		w.WriteHeader(http.StatusServiceUnavailable)
+		retry, err := info.New(client.Setup{Clients: 1, Rand: rand.New(rand.NewPCG(1, 2))}, info.Knobs())
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := trip{
+			url: url, rate: 100, length: 200 * time.Millisecond, options: Options{Engine: engine, Knee: true},
+			client: client.Options{Behaviours: []client.Behaviour{retry}},
+		}.run(t)
+		total := r.tally
+		n := int(total.Planned)
+		if seen["1"] != n || seen["2"] != n || seen["3"] != n-n/2 || int(total.Attempts) != seen["1"]+seen["2"]+seen["3"] {
+			t.Errorf("%v of %d originals and %d attempts: want all twice, and half of them a third time", seen, n, total.Attempts)
+		}
+		if int(total.Good) != n-n/2 || int(total.RejectedBy["busy"]) != n/2 {
+			t.Errorf("%+v: want half good and half rejected as busy", total)
+		}
 	})
-	info, err := client.Registry.Lookup("retry")
-	if err != nil {
-		t.Fatal(err)
-	}
-	retry, err := info.New(client.Setup{Clients: 1, Rand: rand.New(rand.NewPCG(1, 2))}, info.Knobs())
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := trip{
-		url: url, rate: 100, length: 200 * time.Millisecond, options: Options{Knee: true},
-		client: client.Options{Behaviours: []client.Behaviour{retry}},
-	}.run(t)
-	total := r.tally
-	n := int(total.Planned)
-	if seen["1"] != n || seen["2"] != n || seen["3"] != n-n/2 || int(total.Attempts) != seen["1"]+seen["2"]+seen["3"] {
-		t.Errorf("%v of %d originals and %d attempts: want all twice, and half of them a third time", seen, n, total.Attempts)
-	}
-	if int(total.Good) != n-n/2 || int(total.RejectedBy["busy"]) != n/2 {
-		t.Errorf("%+v: want half good and half rejected as busy", total)
-	}
 }

@@ -18,7 +18,9 @@ type call struct {
 	done   time.Duration // instant at which the answer was complete
 	answer client.Answer
 
-	carrier any             // the transport's own: what carries the call
+	carrier any   // the transport's own: what carries the call
+	before  *call // and its own queue
+	after   *call
 	attempt *client.Attempt // the loop's own: nil when nobody waits any more
 	next    *call           // free after this one
 }

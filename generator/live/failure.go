@@ -31,6 +31,7 @@ const (
 	ResetBody      = "reset_body"      // reset within the body of the answer
 	Malformed      = "malformed"       // not HTTP
 	HeadTooLarge   = "head_too_large"  // the head is larger than HTTP.MaxHead
+	TooManyInterim = "too_many_1xx"    // interim answers instead of an answer
 )
 
 // Reasons of attempts that could not be sent.
@@ -127,6 +128,8 @@ func (e evidence) headKind() string {
 	switch {
 	case strings.Contains(e.err.Error(), "response headers exceeded"): // net/http has no value for it
 		return HeadTooLarge
+	case strings.Contains(e.err.Error(), "too many 1xx"):
+		return TooManyInterim
 	case e.gone == nil:
 		return Malformed
 	case !e.uploaded: // an early answer that the reset overtook

@@ -66,22 +66,24 @@ func TestFailureKinds(t *testing.T) {
 		}, want: ResetUpload, body: make([]byte, 32<<20)},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := serveRaw(t, test.talk)
-			method := "GET"
-			if test.body != nil {
-				method = "POST"
-			}
-			r := trip{
-				url: s.url, rate: 100, length: 50 * time.Millisecond,
-				options: Options{Requests: []Request{{Method: method, Body: test.body}}, HTTP: HTTP{NoKeepAlive: true}},
-			}.run(t)
-			want := map[string]uint64{test.want: 5}
-			if r.tally.Failed != 5 || !maps.Equal(r.tally.FailedBy, want) {
-				t.Errorf("failed %d by %v, good %d: want %v", r.tally.Failed, r.tally.FailedBy, r.tally.Good, want)
-			}
-			if n := s.connections(); n != 5 {
-				t.Errorf("the server saw %d connections for 5 requests", n)
-			}
+			overPlain(t, func(t *testing.T, engine Engine) {
+				s := serveRaw(t, test.talk)
+				method := "GET"
+				if test.body != nil {
+					method = "POST"
+				}
+				r := trip{
+					url: s.url, rate: 100, length: 50 * time.Millisecond,
+					options: Options{Engine: engine, Requests: []Request{{Method: method, Body: test.body}}, HTTP: HTTP{NoKeepAlive: true}},
+				}.run(t)
+				want := map[string]uint64{test.want: 5}
+				if r.tally.Failed != 5 || !maps.Equal(r.tally.FailedBy, want) {
+					t.Errorf("failed %d by %v, good %d: want %v", r.tally.Failed, r.tally.FailedBy, r.tally.Good, want)
+				}
+				if n := s.connections(); n != 5 {
+					t.Errorf("the server saw %d connections for 5 requests", n)
+				}
+			})
 		})
 	}
 }
@@ -99,13 +101,18 @@ func TestConnectFailures(t *testing.T) {
 		"no tls over there": {"https" + strings.TrimPrefix(notTLS.url, "http"), TLS},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := trip{url: test.url, rate: 100, length: 50 * time.Millisecond}.run(t)
-			if r.tally.FailedBy[test.want] != 5 {
-				t.Errorf("failed by %v: want 5 %s", r.tally.FailedBy, test.want)
-			}
-			if r.stats.OpenFailed == 0 || r.stats.Opened != 0 {
-				t.Errorf("opened %d, could not open %d: want none and some", r.stats.Opened, r.stats.OpenFailed)
-			}
+			overPlain(t, func(t *testing.T, engine Engine) {
+				if test.want == TLS {
+					engine = Auto
+				}
+				r := trip{url: test.url, rate: 100, length: 50 * time.Millisecond, options: Options{Engine: engine}}.run(t)
+				if r.tally.FailedBy[test.want] != 5 {
+					t.Errorf("failed by %v: want 5 %s", r.tally.FailedBy, test.want)
+				}
+				if r.stats.OpenFailed == 0 || r.stats.Opened != 0 {
+					t.Errorf("opened %d, could not open %d: want none and some", r.stats.Opened, r.stats.OpenFailed)
+				}
+			})
 		})
 	}
 }
@@ -124,13 +131,15 @@ func TestCompleteAnswers(t *testing.T) {
 		"claims to be gzip":      answering("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 5\r\n\r\nplain", untilClosed),
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := trip{
-				url: serveRaw(t, talk).url, rate: 100, length: 50 * time.Millisecond,
-				options: Options{HTTP: HTTP{NoKeepAlive: true}},
-			}.run(t)
-			if r.tally.Good != 5 {
-				t.Errorf("good %d, failed by %v: want 5 good", r.tally.Good, r.tally.FailedBy)
-			}
+			overPlain(t, func(t *testing.T, engine Engine) {
+				r := trip{
+					url: serveRaw(t, talk).url, rate: 100, length: 50 * time.Millisecond,
+					options: Options{Engine: engine, HTTP: HTTP{NoKeepAlive: true}},
+				}.run(t)
+				if r.tally.Good != 5 {
+					t.Errorf("good %d, failed by %v: want 5 good", r.tally.Good, r.tally.FailedBy)
+				}
+			})
 		})
 	}
 }
@@ -144,32 +153,36 @@ func TestHeadHasNoBody(t *testing.T) {
 			io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n")
 		}
 	})
-	r := trip{
-		url: s.url, rate: 100, length: 100 * time.Millisecond,
-		options: Options{Requests: []Request{{Method: "HEAD"}}},
-	}.run(t)
-	if r.tally.Good != 10 || r.stats.BodyBytes != 0 {
-		t.Errorf("good %d with %d bytes of body: want 10 with none", r.tally.Good, r.stats.BodyBytes)
-	}
+	overPlain(t, func(t *testing.T, engine Engine) {
+		r := trip{
+			url: s.url, rate: 100, length: 100 * time.Millisecond,
+			options: Options{Engine: engine, Requests: []Request{{Method: "HEAD"}}},
+		}.run(t)
+		if r.tally.Good != 10 || r.stats.BodyBytes != 0 {
+			t.Errorf("good %d with %d bytes of body: want 10 with none", r.tally.Good, r.stats.BodyBytes)
+		}
+	})
 }
 
 // net/http asks for compression and repeats requests unless it is kept from it.
 func TestNothingIsAddedToTheRequest(t *testing.T) {
-	heads := make(chan string, 1)
-	s := serveRaw(t, func(c *net.TCPConn) {
-		head := make([]byte, 4096)
-		n, _ := c.Read(head)
-		heads <- string(head[:n])
-		io.WriteString(c, "HTTP/1.1 204 No Content\r\n\r\n")
+	overPlain(t, func(t *testing.T, engine Engine) {
+		heads := make(chan string, 1)
+		s := serveRaw(t, func(c *net.TCPConn) {
+			head := make([]byte, 4096)
+			n, _ := c.Read(head)
+			heads <- string(head[:n])
+			io.WriteString(c, "HTTP/1.1 204 No Content\r\n\r\n")
+		})
+		url := strings.Replace(s.url, "http://", "HTTP://u:secret@", 1) + "/a%20b?x=1&y=%7e#part"
+		trip{
+			url: url, rate: 10, length: 100 * time.Millisecond,
+			options: Options{Engine: engine, Requests: []Request{{Header: http.Header{"Host": {"other.example"}}}}},
+		}.run(t)
+		got := <-heads
+		want := fmt.Sprintf("GET /a%%20b?x=1&y=%%7e HTTP/1.1\r\nHost: other.example\r\nUser-Agent: knee\r\nAuthorization: Basic dTpzZWNyZXQ=\r\n\r\n")
+		if got != want {
+			t.Errorf("sent\n%q\nwant\n%q", got, want)
+		}
 	})
-	url := strings.Replace(s.url, "http://", "HTTP://u:secret@", 1) + "/a%20b?x=1&y=%7e#part"
-	trip{
-		url: url, rate: 10, length: 100 * time.Millisecond,
-		options: Options{Requests: []Request{{Header: http.Header{"Host": {"other.example"}}}}},
-	}.run(t)
-	got := <-heads
-	want := fmt.Sprintf("GET /a%%20b?x=1&y=%%7e HTTP/1.1\r\nHost: other.example\r\nUser-Agent: knee\r\nAuthorization: Basic dTpzZWNyZXQ=\r\n\r\n")
-	if got != want {
-		t.Errorf("sent\n%q\nwant\n%q", got, want)
-	}
 }

@@ -341,18 +341,20 @@ func TestInFlightBound(t *testing.T) {
 }
 
 func TestRejectionsKeepTheirReason(t *testing.T) {
-	seen, url := serveHTTP(t, func(w http.ResponseWriter, r *http.Request) {
-		if r.Header.Get("Knee-Class") != "any" || r.Header.Get("Knee-Work-Ns") != "0" || r.Header.Get("Knee-Timeout-Ms") == "" || r.Header.Get("Knee-Client") != "0" {
-			w.WriteHeader(http.StatusBadRequest)
-			return
+	overPlain(t, func(t *testing.T, engine Engine) {
+		seen, url := serveHTTP(t, func(w http.ResponseWriter, r *http.Request) {
+			if r.Header.Get("Knee-Class") != "any" || r.Header.Get("Knee-Work-Ns") != "0" || r.Header.Get("Knee-Timeout-Ms") == "" || r.Header.Get("Knee-Client") != "0" {
+				w.WriteHeader(http.StatusBadRequest)
+				return
+			}
+			w.Header().Set("Knee-Reason", "Queue full!")
+			w.WriteHeader(http.StatusServiceUnavailable)
+		})
+		r := trip{url: url, rate: 100, length: 100 * time.Millisecond, options: Options{Engine: engine, Knee: true}}.run(t)
+		if r.tally.RejectedBy["queue_full_"] != 10 || seen.seen() != 10 {
+			t.Errorf("rejected by %v, failed by %v, %d seen: want 10 queue_full_", r.tally.RejectedBy, r.tally.FailedBy, seen.seen())
 		}
-		w.Header().Set("Knee-Reason", "Queue full!")
-		w.WriteHeader(http.StatusServiceUnavailable)
 	})
-	r := trip{url: url, rate: 100, length: 100 * time.Millisecond, options: Options{Knee: true}}.run(t)
-	if r.tally.RejectedBy["queue_full_"] != 10 || seen.seen() != 10 {
-		t.Errorf("rejected by %v, failed by %v, %d seen: want 10 queue_full_", r.tally.RejectedBy, r.tally.FailedBy, seen.seen())
-	}
 }
 
 func TestOptionsAreChecked(t *testing.T) {

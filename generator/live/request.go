@@ -26,6 +26,7 @@ type Request struct {
 type prepared struct {
 	method string
 	target *Target     // whose connections carry it
+	route  *route      // to there; nil when HTTP.Dial knows it
 	path   string      // path and query, as they go on the wire
 	host   string      // of the Host header
 	header http.Header // the others, by their canonical names
@@ -38,6 +39,10 @@ func prepareAll(o Options) ([][]*prepared, error) {
 	if len(requests) == 0 {
 		requests = []Request{{}}
 	}
+	var to *route
+	if o.HTTP.Dial == nil {
+		to = newRoute(cmp.Or(o.HTTP.Address, o.Target.Address()))
+	}
 	all := make([][]*prepared, len(requests))
 	for i, r := range requests {
 		for _, c := range o.Client.Classes {
@@ -45,6 +50,7 @@ func prepareAll(o Options) ([][]*prepared, error) {
 			if err != nil {
 				return nil, fmt.Errorf("request %d: %w", i+1, err)
 			}
+			p.route = to
 			all[i] = append(all[i], p)
 		}
 	}

@@ -102,6 +102,22 @@ func (r trip) start(t testing.TB) (*Driver, *record.Series, *plan.Plan) {
 	return d, series, p
 }
 
+// overPlain runs a test with every engine that carries HTTP/1.1 without TLS.
+func overPlain(t *testing.T, test func(*testing.T, Engine)) {
+	target, err := ParseTarget("http://127.0.0.1:1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range engines() {
+		if e.refuses(&Options{Target: target}) == "" {
+			t.Run(string(e.name), func(t *testing.T) {
+				t.Parallel()
+				test(t, e.name)
+			})
+		}
+	}
+}
+
 // counter is a handler that counts the requests it sees.
 type counter struct {
 	mu      sync.Mutex
