@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"time"
+
+	"knee/generator/host"
 )
 
 // A Bound is how many attempts may be outstanding at once.
@@ -45,7 +47,7 @@ const (
 //
 // The result is at least 1.
 func AutoInFlight(rate float64, timeout, grace time.Duration) Bound {
-	return autoInFlight(rate, timeout+grace, descriptors(), localPorts())
+	return autoInFlight(rate, timeout+grace, host.Descriptors(), host.Ports())
 }
 
 // autoInFlight is AutoInFlight on a machine with these limits; 0 is no limit.

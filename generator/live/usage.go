@@ -3,6 +3,8 @@ package live
 import (
 	"sync"
 	"time"
+
+	"knee/generator/host"
 )
 
 // usage adds up what this process spent during Runs.
@@ -17,13 +19,13 @@ type usage struct {
 func (u *usage) begin(now time.Duration) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	u.cpuAtStart, u.startedAt, u.running = processCPU(), now, true
+	u.cpuAtStart, u.startedAt, u.running = host.CPUTime(), now, true
 }
 
 func (u *usage) end(now time.Duration) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	u.cpu += processCPU() - u.cpuAtStart
+	u.cpu += host.CPUTime() - u.cpuAtStart
 	u.wall += now - u.startedAt
 	u.running = false
 }
@@ -34,7 +36,7 @@ func (u *usage) total(now time.Duration) (cpu, wall time.Duration) {
 	defer u.mu.Unlock()
 	cpu, wall = u.cpu, u.wall
 	if u.running {
-		cpu += processCPU() - u.cpuAtStart
+		cpu += host.CPUTime() - u.cpuAtStart
 		wall += now - u.startedAt
 	}
 	return cpu, wall

@@ -1,14 +1,14 @@
 //go:build unix
 
-package live
+package host
 
 import (
 	"syscall"
 	"time"
 )
 
-// processCPU returns the CPU time that this process has used, 0 when unknown.
-func processCPU() time.Duration {
+// CPUTime returns the CPU time that this process has used, 0 when unknown.
+func CPUTime() time.Duration {
 	var r syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &r); err != nil {
 		return 0

@@ -1,13 +1,13 @@
-package live
+package host
 
 import (
 	"fmt"
 	"os"
 )
 
-// localPorts returns how many local ports there are for connections to one
+// Ports returns how many local ports there are for connections to one
 // address; 0 when unknown.
-func localPorts() int {
+func Ports() int {
 	text, err := os.ReadFile("/proc/sys/net/ipv4/ip_local_port_range")
 	if err != nil {
 		return 0

@@ -1,15 +1,15 @@
 //go:build unix
 
-package live
+package host
 
 import (
 	"math"
 	"syscall"
 )
 
-// descriptors returns how many file descriptors this process may have open; 0
+// Descriptors returns how many file descriptors this process may have open; 0
 // when there is no limit.
-func descriptors() int {
+func Descriptors() int {
 	var l syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l); err != nil || uint64(l.Cur) > math.MaxInt32 {
 		return 0

@@ -1,0 +1,53 @@
+package host
+
+import "time"
+
+// Usage is what this process took between two readings of a Meter.
+type Usage struct {
+	CPU time.Duration // of all threads together
+	// The thread that ran or wanted to run most: how long it ran, and how long it
+	// was ready to and had no CPU. Both are 0 where the platform does not tell.
+	ThreadRan, ThreadWaited time.Duration
+}
+
+// A Meter measures what this process takes.
+type Meter struct {
+	cpu     time.Duration
+	threads map[string]threadTimes
+}
+
+// threadTimes are what a thread took since it began.
+type threadTimes struct{ ran, waited time.Duration }
+
+// NewMeter returns a meter that measures from now on.
+func NewMeter() *Meter {
+	m := &Meter{}
+	m.Read()
+	return m
+}
+
+// Read returns what was taken since NewMeter or the last Read. It takes some tens
+// of microseconds.
+func (m *Meter) Read() Usage {
+	cpu, threads := CPUTime(), threadsNow()
+	u := Usage{CPU: cpu - m.cpu}
+	u.ThreadRan, u.ThreadWaited = busiest(m.threads, threads)
+	m.cpu, m.threads = cpu, threads
+	return u
+}
+
+// busiest returns what the thread took that took most between two readings.
+// One that began in between took all it has.
+func busiest(before, after map[string]threadTimes) (ran, waited time.Duration) {
+	for id, now := range after {
+		was := before[id]
+		if now.ran < was.ran { // another thread has got the number
+			was = threadTimes{}
+		}
+		r, w := now.ran-was.ran, max(0, now.waited-was.waited)
+		if r+w > ran+waited {
+			ran, waited = r, w
+		}
+	}
+	return ran, waited
+}
