@@ -77,6 +77,8 @@ func TestRetriesOverHTTP(t *testing.T) {
 			url: url, rate: 100, length: 200 * time.Millisecond, options: Options{Engine: engine, Knee: true},
 			client: client.Options{Behaviours: []client.Behaviour{retry}},
 		}.run(t)
+		mu.Lock() // the event loop's reads and writes are none to the race detector
+		defer mu.Unlock()
 		total := r.tally
 		n := int(total.Planned)
 		if seen["1"] != n || seen["2"] != n || seen["3"] != n-n/2 || int(total.Attempts) != seen["1"]+seen["2"]+seen["3"] {
