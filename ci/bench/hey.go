@@ -1,6 +1,9 @@
 package main
 
-import "regexp"
+import (
+	"bytes"
+	"regexp"
+)
 
 // hey is https://github.com/rakyll/hey. Its rate is one of each connection.
 var hey = tool{
@@ -12,12 +15,13 @@ var hey = tool{
 		return command{args: []string{"-c", number(float64(j.conns)), "-z", j.span.String(), "-q", j.perConn(), j.url}}, nil
 	},
 	parse: func(out []byte) (tally, error) {
+		good, bad, _ := bytes.Cut(out, []byte("Error distribution:"))
 		codes := map[string]uint64{}
-		for _, m := range heyStatus.FindAllSubmatch(out, -1) {
+		for _, m := range heyStatus.FindAllSubmatch(good, -1) {
 			codes[string(m[1])], _ = counted(digitsOnly, m[2])
 		}
 		t, err := statuses(codes)
-		for _, m := range heyErrors.FindAllSubmatch(out, -1) {
+		for _, m := range heyErrors.FindAllSubmatch(bad, -1) {
 			n, _ := counted(digitsOnly, m[1])
 			t.Failed += n
 		}
@@ -27,5 +31,5 @@ var hey = tool{
 
 var (
 	heyStatus = regexp.MustCompile(`(?m)^\s*\[(\d{3})\]\s+(\d+) responses`)
-	heyErrors = regexp.MustCompile(`(?m)^\s*\[(\d+)\]\s+[A-Z]\w* "`)
+	heyErrors = regexp.MustCompile(`(?m)^\s*\[(\d+)\]\s`)
 )

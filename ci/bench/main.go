@@ -67,7 +67,7 @@ func start(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 			return part(ctx, args[1:])
 		}
 	}
-	o, err := parseOptions(args)
+	o, err := parseOptions(args, stderr)
 	if err != nil {
 		return err
 	}
@@ -106,6 +106,9 @@ func bench(ctx context.Context, o options, stdout, stderr io.Writer) error {
 		return err
 	}
 	r.Rows = k.sheet.rows
+	if k.wants("goals") {
+		r.Goals = goals(&k.sheet)
+	}
 	r.Disturbed = disturbed(k.sheet.rows)
 	return r.print(&o, stdout)
 }
@@ -142,6 +145,9 @@ func (k *kit) measureAll(ctx context.Context, found []tool) error {
 		if err := k.measureAllOpen(ctx, append(open, found...)); err != nil {
 			return err
 		}
+	}
+	if k.wants("goals") {
+		return k.measureGoals(ctx)
 	}
 	return nil
 }

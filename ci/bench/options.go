@@ -4,6 +4,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"runtime"
 	"slices"
 	"strconv"
@@ -54,10 +55,13 @@ func (r *rates) Set(list string) error {
 	return nil
 }
 
-// parseOptions reads the flags.
-func parseOptions(args []string) (options, error) {
+// parseOptions reads the flags. When help is asked for, it is written, and the
+// error is flag.ErrHelp.
+func parseOptions(args []string, help io.Writer) (options, error) {
 	o := options{rates: rates{5000, 10000, 20000, 50000}}
 	f := flag.NewFlagSet("bench", flag.ContinueOnError)
+	var said strings.Builder // main says what is wrong: here it is help that is asked for
+	f.SetOutput(&said)
 	tables := f.String("tables", "closed,open,goals", "which `tables` to make")
 	f.IntVar(&o.rounds, "rounds", 5, "how often everything is measured, interleaved")
 	f.DurationVar(&o.span, "for", 4*time.Second, "how long each tool runs, in whole seconds")
@@ -72,7 +76,11 @@ func parseOptions(args []string) (options, error) {
 	f.BoolVar(&o.long, "long", true, "for the goals: also what takes a minute each round")
 	f.Uint64Var(&o.seed, "seed", 1, "of the order of the runs")
 	f.StringVar(&o.format, "format", "text", "text or json")
-	if err := f.Parse(args); err != nil {
+	switch err := f.Parse(args); {
+	case errors.Is(err, flag.ErrHelp):
+		fmt.Fprint(help, said.String())
+		return o, err
+	case err != nil:
 		return o, err
 	}
 	if f.NArg() > 0 {

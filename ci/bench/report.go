@@ -15,6 +15,7 @@ type report struct {
 	Machine   machine     `json:"machine"`
 	Absent    []string    `json:"absent"`
 	Rows      []*row      `json:"rows"`
+	Goals     []goal      `json:"goals,omitempty"`
 	Disturbed disturbance `json:"disturbed"`
 }
 
@@ -71,6 +72,7 @@ func (r *report) print(o *options, w io.Writer) error {
 		m.OS, m.Arch, m.CPUs, m.Go, cpuName(m.ServerCPU), cpuName(m.GeneratorCPU), m.Connections, m.Rounds, m.RunS)
 	r.printClosed(w)
 	r.printOpen(w)
+	r.printGoals(w)
 	d := r.Disturbed
 	fmt.Fprintf(w, "\ndisturbed: others used %s of a CPU, %s of one was stolen\n", percent(d.Others), percent(d.Stolen))
 	for _, row := range r.Rows {
@@ -132,7 +134,7 @@ func (r *report) printOpen(w io.Writer) {
 	for _, rate := range rates {
 		fmt.Fprintf(w, "\nopen loop, %s/s\n", number(rate))
 		var t table
-		t.line("tool", "error p50 µs", "p99", "p99.9", "p1 to p99", "gap CV", "came of asked", "CPU µs per request", "peak MB", "failed")
+		t.line("tool", "error p50 µs", "p99", "p99.9", "p1 to p99", "gap CV", "of asked", "CPU µs per request", "peak MB", "failed")
 		for _, row := range r.only(func(r *row) bool { return r.Table == openTable && r.Rate == rate }) {
 			t.line(row.Tool, one(row.of(errorP50)), one(row.of(errorP99)), wholeMedian(row.of(errorP999)), wholeMedian(row.of(spreadOfAll)),
 				two(row.of(gapCV)), part(row.of(achievedPart)), one(row.of(cpuPer)), wholeMedian(row.of(peakMB)), share(row.of(failedShare)))
