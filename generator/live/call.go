@@ -19,7 +19,7 @@ type call struct {
 	answer client.Answer
 
 	carrier any   // the transport's own: what carries the call
-	before  *call // and its own queue
+	before  *call // in the callQueue of the transport
 	after   *call
 	attempt *client.Attempt // the loop's own: nil when nobody waits any more
 	next    *call           // free after this one

@@ -27,6 +27,11 @@ type engine struct {
 // engines returns what this platform has, the preferred ones first.
 func engines() []engine {
 	return append(platformEngines(), engine{
+		name:    NetConn,
+		doc:     "HTTP/1.1 with or without TLS, a goroutine per connection",
+		refuses: func(*Options) string { return "" },
+		new:     func(o Options, now func() time.Duration) (transport, error) { return newNetConn(o, now) },
+	}, engine{
 		name:    NetHTTP,
 		doc:     "HTTP/1.1 by net/http, a goroutine per request",
 		refuses: func(*Options) string { return "" },

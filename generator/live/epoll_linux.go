@@ -63,9 +63,6 @@ type pollRequest struct {
 	pool *pollPool
 }
 
-// readAtOnce is how much is read at once.
-const readAtOnce = 64 << 10
-
 // refusesEpoll says why the engine cannot do what o asks for.
 func refusesEpoll(o *Options) string {
 	switch {
@@ -172,7 +169,8 @@ func (e *epoll) send(c *call) {
 		e.exchange(s, c)
 		return
 	}
-	r.pool.wait(c)
+	c.carrier = nil
+	r.pool.waiting.push(c)
 	e.openMore(r.pool)
 }
 
@@ -184,7 +182,7 @@ func (e *epoll) cancel(c *call) {
 	if s, ok := c.carrier.(*pollConn); ok {
 		e.hangUp(s)
 	} else {
-		e.requestOf(c).pool.forget(c)
+		e.requestOf(c).pool.waiting.remove(c)
 	}
 	e.end(c)
 }

@@ -14,50 +14,10 @@ import (
 type pollPool struct {
 	route   *route
 	resting []*pollConn // the one that came last at the end; may hold closed ones
-	first   *call       // waiting, the longest first
-	last    *call
-	waiting int
+	waiting callQueue
 	dialing int
 	wanted  int   // connections to open for warm
 	failure error // why they could not be opened
-}
-
-// wait puts c in the queue of those that wait for a connection.
-func (p *pollPool) wait(c *call) {
-	c.carrier, c.before, c.after = nil, p.last, nil
-	if p.last == nil {
-		p.first = c
-	} else {
-		p.last.after = c
-	}
-	p.last = c
-	p.waiting++
-}
-
-// forget takes c out of the queue.
-func (p *pollPool) forget(c *call) {
-	if c.before == nil {
-		p.first = c.after
-	} else {
-		c.before.after = c.after
-	}
-	if c.after == nil {
-		p.last = c.before
-	} else {
-		c.after.before = c.before
-	}
-	c.before, c.after = nil, nil
-	p.waiting--
-}
-
-// next takes the call that has waited longest out of the queue; nil when none
-// waits.
-func (p *pollPool) next() *call {
-	c := p.first
-	if c != nil {
-		p.forget(c)
-	}
-	return c
 }
 
 // pop returns the connection that came to rest last and is still good; nil when
@@ -84,7 +44,7 @@ func (e *epoll) pop(p *pollPool) *pollConn {
 func (e *epoll) offer(s *pollConn) {
 	s.state, s.polls = resting, e.polls
 	p := s.pool
-	if p.first == nil {
+	if p.waiting.length == 0 {
 		s.rested = true
 		p.resting = append(p.resting, s)
 		return
@@ -94,12 +54,12 @@ func (e *epoll) offer(s *pollConn) {
 		e.openMore(p)
 		return
 	}
-	e.exchange(s, p.next())
+	e.exchange(s, p.waiting.pop())
 }
 
 // openMore begins to open as many connections as are waited for, within the bound.
 func (e *epoll) openMore(p *pollPool) {
-	for p.dialing < min(p.waiting+p.wanted, e.options.MaxDials) {
+	for p.dialing < min(p.waiting.length+p.wanted, e.options.MaxDials) {
 		if err := e.dial(p); err != nil {
 			e.dialFailed(p, err)
 		}
@@ -113,7 +73,7 @@ func (e *epoll) dialFailed(p *pollPool, err error) {
 	if p.wanted > 0 {
 		p.wanted, p.failure = 0, err
 	}
-	if c := p.next(); c != nil {
+	if c := p.waiting.pop(); c != nil {
 		e.fail(c, connectFailure(err, false))
 	}
 }

@@ -25,10 +25,21 @@ func inMemory(s *memoryServer, o Options) Options {
 	return o
 }
 
+// inBubble runs a test on a clock of its own, with every engine that can follow it.
+func inBubble(t *testing.T, test func(*testing.T, Engine)) {
+	for _, e := range engines() {
+		if e.refuses(&Options{Target: &Target{scheme: "http"}, Coarse: true}) == "" {
+			t.Run(string(e.name), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) { test(t, e.name) })
+			})
+		}
+	}
+}
+
 // On a fake clock and with a server that takes no time of its own, every stamp
 // is exact.
 func TestExactStamps(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	inBubble(t, func(t *testing.T, engine Engine) {
 		var n atomic.Int64
 		s := &memoryServer{talk: keepAnswering(func(c net.Conn) bool {
 			// 10 ms, 20 ms … 100 ms, and again.
@@ -38,7 +49,7 @@ func TestExactStamps(t *testing.T) {
 		})}
 		r := trip{
 			url: "http://server", rate: 5, length: 2 * time.Second, timeout: 55 * time.Millisecond, grace: 100 * time.Millisecond,
-			options: inMemory(s, Options{}),
+			options: inMemory(s, Options{Engine: engine}),
 		}.run(t)
 		if r.tally.Good != 5 || r.tally.Late != 5 {
 			t.Fatalf("good %d, late %d, failed by %v: want 5 and 5", r.tally.Good, r.tally.Late, r.tally.FailedBy)
@@ -80,7 +91,7 @@ func TestStampsAreNotTheLoops(t *testing.T) {
 func TestNoHiddenRetry(t *testing.T) {
 	for _, method := range []string{"GET", "POST"} {
 		t.Run(method, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, engine Engine) {
 				var seen atomic.Int64
 				var conns atomic.Int64
 				s := &memoryServer{}
@@ -99,7 +110,7 @@ func TestNoHiddenRetry(t *testing.T) {
 				}
 				r := trip{
 					url: "http://server", rate: 10, length: 2 * time.Second,
-					options: inMemory(s, Options{Requests: []Request{{Method: method}}}),
+					options: inMemory(s, Options{Engine: engine, Requests: []Request{{Method: method}}}),
 				}.run(t)
 				if seen.Load() != 20 {
 					t.Errorf("the server saw %d requests: want 20, as many as were sent", seen.Load())
@@ -118,7 +129,7 @@ func TestNoHiddenRetry(t *testing.T) {
 
 // A server that dies at work on a kept connection is not one that closed it idle.
 func TestLateCloseOfKeptConnection(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	inBubble(t, func(t *testing.T, engine Engine) {
 		s := &memoryServer{}
 		s.talk = func(c net.Conn) {
 			requests := 0
@@ -131,7 +142,7 @@ func TestLateCloseOfKeptConnection(t *testing.T) {
 				return true
 			})(c)
 		}
-		r := trip{url: "http://server", rate: 10, length: 2 * time.Second, options: inMemory(s, Options{})}.run(t)
+		r := trip{url: "http://server", rate: 10, length: 2 * time.Second, options: inMemory(s, Options{Engine: engine})}.run(t)
 		if r.tally.FailedBy[EOF] != 10 {
 			t.Errorf("failed by %v: want 10 %s", r.tally.FailedBy, EOF)
 		}
@@ -140,13 +151,13 @@ func TestLateCloseOfKeptConnection(t *testing.T) {
 
 // A connection that the server closed while it was idle is noticed and not used.
 func TestClosedIdleConnectionsAreNotUsed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	inBubble(t, func(t *testing.T, engine Engine) {
 		s := &memoryServer{talk: keepAnswering(func(c net.Conn) bool {
 			write(c, ok200)
 			time.Sleep(10 * time.Millisecond)
 			return false
 		})}
-		r := trip{url: "http://server", rate: 10, length: time.Second, options: inMemory(s, Options{})}.run(t)
+		r := trip{url: "http://server", rate: 10, length: time.Second, options: inMemory(s, Options{Engine: engine})}.run(t)
 		if r.tally.Good != 10 || r.stats.Opened != 10 || r.stats.Reused != 0 {
 			t.Errorf("good %d, opened %d, reused %d, failed by %v: want 10, 10, 0", r.tally.Good, r.stats.Opened, r.stats.Reused, r.tally.FailedBy)
 		}
@@ -154,13 +165,13 @@ func TestClosedIdleConnectionsAreNotUsed(t *testing.T) {
 }
 
 func TestConnectionsFollowThePeakInFlight(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	inBubble(t, func(t *testing.T, engine Engine) {
 		s := &memoryServer{talk: keepAnswering(func(c net.Conn) bool {
 			time.Sleep(50 * time.Millisecond)
 			write(c, ok200)
 			return true
 		})}
-		r := trip{url: "http://server", rate: 400, length: 5 * time.Second, options: inMemory(s, Options{})}.run(t)
+		r := trip{url: "http://server", rate: 400, length: 5 * time.Second, options: inMemory(s, Options{Engine: engine})}.run(t)
 		if r.tally.Good != 2000 {
 			t.Fatalf("good %d: want 2000", r.tally.Good)
 		}
@@ -171,13 +182,13 @@ func TestConnectionsFollowThePeakInFlight(t *testing.T) {
 }
 
 func TestWarmConnectionsAreUsed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	inBubble(t, func(t *testing.T, engine Engine) {
 		s := &memoryServer{talk: keepAnswering(func(c net.Conn) bool {
 			time.Sleep(50 * time.Millisecond)
 			write(c, ok200)
 			return true
 		})}
-		d, series, p := trip{url: "http://server", rate: 100, length: time.Second, options: inMemory(s, Options{})}.start(t)
+		d, series, p := trip{url: "http://server", rate: 100, length: time.Second, options: inMemory(s, Options{Engine: engine})}.start(t)
 		if err := d.Warm(t.Context(), 10); err != nil {
 			t.Fatal(err)
 		}
@@ -197,14 +208,14 @@ func TestWarmConnectionsAreUsed(t *testing.T) {
 func TestSilentServer(t *testing.T) {
 	for _, hangUp := range []bool{false, true} {
 		t.Run(fmt.Sprintf("close=%v", hangUp), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, engine Engine) {
 				s := &memoryServer{talk: keepAnswering(func(c net.Conn) bool {
 					_, _ = c.Read(make([]byte, 1)) // until the client hangs up
 					return false
 				})}
 				r := trip{
 					url: "http://server", rate: 20, length: 5 * time.Second, timeout: 500 * time.Millisecond, grace: 200 * time.Millisecond,
-					client: client.Options{Close: hangUp}, options: inMemory(s, Options{}),
+					client: client.Options{Close: hangUp}, options: inMemory(s, Options{Engine: engine}),
 				}.run(t)
 				if r.tally.Timeout != 100 || r.tally.Good != 0 {
 					t.Errorf("timeout %d, good %d, failed by %v: want 100 timeouts", r.tally.Timeout, r.tally.Good, r.tally.FailedBy)
@@ -217,13 +228,13 @@ func TestSilentServer(t *testing.T) {
 
 // An answer that comes after the wait has ended goes nowhere.
 func TestLateAnswersAreDiscarded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	inBubble(t, func(t *testing.T, engine Engine) {
 		s := &memoryServer{talk: keepAnswering(func(c net.Conn) bool {
 			time.Sleep(100 * time.Millisecond) // at the very instant of the cancel
 			write(c, ok200)
 			return true
 		})}
-		r := trip{url: "http://server", rate: 50, length: 2 * time.Second, timeout: 100 * time.Millisecond, options: inMemory(s, Options{})}.run(t)
+		r := trip{url: "http://server", rate: 50, length: 2 * time.Second, timeout: 100 * time.Millisecond, options: inMemory(s, Options{Engine: engine})}.run(t)
 		if r.tally.Good+r.tally.Late+r.tally.Timeout != 100 {
 			t.Errorf("%+v: want 100 in time or timed out", r.tally.Counts)
 		}
@@ -231,7 +242,7 @@ func TestLateAnswersAreDiscarded(t *testing.T) {
 }
 
 func TestCancelledRunDrains(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	inBubble(t, func(t *testing.T, engine Engine) {
 		s := &memoryServer{talk: keepAnswering(func(c net.Conn) bool {
 			time.Sleep(300 * time.Millisecond)
 			write(c, ok200)
@@ -240,7 +251,7 @@ func TestCancelledRunDrains(t *testing.T) {
 		why := errors.New("enough")
 		ctx, cancel := context.WithCancelCause(t.Context())
 		time.AfterFunc(time.Second, func() { cancel(why) })
-		r := trip{url: "http://server", rate: 10, length: time.Minute, timeout: time.Second, options: inMemory(s, Options{}), ctx: ctx}.run(t)
+		r := trip{url: "http://server", rate: 10, length: time.Minute, timeout: time.Second, options: inMemory(s, Options{Engine: engine}), ctx: ctx}.run(t)
 		if !errors.Is(r.err, why) {
 			t.Errorf("error %v: want the cause", r.err)
 		}
@@ -263,9 +274,9 @@ func TestCancelledBeforeItBegins(t *testing.T) {
 }
 
 func TestRunsFollowEachOther(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	inBubble(t, func(t *testing.T, engine Engine) {
 		s := &memoryServer{talk: keepAnswering(func(c net.Conn) bool { write(c, ok200); return true })}
-		d, series, p := trip{url: "http://server", rate: 10, length: time.Second, options: inMemory(s, Options{})}.start(t)
+		d, series, p := trip{url: "http://server", rate: 10, length: time.Second, options: inMemory(s, Options{Engine: engine})}.start(t)
 		defer d.Close()
 		for trial := range 3 {
 			if err := d.Run(t.Context(), trial, p); err != nil {
@@ -294,11 +305,11 @@ func TestLocalFaults(t *testing.T) {
 		"ports":                      {syscall.EADDRNOTAVAIL, Ports},
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, engine Engine) {
 				dial := func(context.Context, string, string) (net.Conn, error) {
 					return nil, &net.OpError{Op: "dial", Err: test.err}
 				}
-				r := trip{url: "http://server", rate: 10, length: time.Second, options: Options{Coarse: true, HTTP: HTTP{Dial: dial}}}.run(t)
+				r := trip{url: "http://server", rate: 10, length: time.Second, options: Options{Engine: engine, Coarse: true, HTTP: HTTP{Dial: dial}}}.run(t)
 				if r.tally.UnsentBy[test.want] != 10 || r.tally.Sent != 0 {
 					t.Errorf("unsent by %v, sent %d: want 10 %s", r.tally.UnsentBy, r.tally.Sent, test.want)
 				}
@@ -308,14 +319,14 @@ func TestLocalFaults(t *testing.T) {
 }
 
 func TestConnectTimeout(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	inBubble(t, func(t *testing.T, engine Engine) {
 		dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
 			<-ctx.Done()
 			return nil, ctx.Err()
 		}
 		r := trip{
 			url: "http://server", rate: 10, length: time.Second,
-			options: Options{Coarse: true, HTTP: HTTP{Dial: dial, ConnectTimeout: time.Second}},
+			options: Options{Engine: engine, Coarse: true, HTTP: HTTP{Dial: dial, ConnectTimeout: time.Second}},
 		}.run(t)
 		if r.tally.FailedBy[ConnectTimeout] != 10 {
 			t.Errorf("failed by %v: want 10 %s", r.tally.FailedBy, ConnectTimeout)
@@ -324,7 +335,7 @@ func TestConnectTimeout(t *testing.T) {
 }
 
 func TestInFlightBound(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	inBubble(t, func(t *testing.T, engine Engine) {
 		s := &memoryServer{talk: keepAnswering(func(c net.Conn) bool {
 			time.Sleep(500 * time.Millisecond)
 			write(c, ok200)
@@ -332,7 +343,7 @@ func TestInFlightBound(t *testing.T) {
 		})}
 		r := trip{
 			url: "http://server", rate: 40, length: 10 * time.Second,
-			client: client.Options{MaxInFlight: 1}, options: inMemory(s, Options{}),
+			client: client.Options{MaxInFlight: 1}, options: inMemory(s, Options{Engine: engine}),
 		}.run(t)
 		if s.opened != 1 || r.tally.Sent != 20 || r.tally.UnsentBy[client.ReasonInFlight] != 380 {
 			t.Errorf("opened %d, sent %d, unsent by %v: want 1, 20 and 380 in_flight", s.opened, r.tally.Sent, r.tally.UnsentBy)

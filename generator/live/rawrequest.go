@@ -11,6 +11,9 @@ import (
 	"knee/target/wire"
 )
 
+// readAtOnce is how much of a large answer is read at once.
+const readAtOnce = 64 << 10
+
 // mostInterim is how many interim answers (1xx) may come before an answer; a
 // server that sends more is not going to answer. net/http allows as many.
 const mostInterim = 5

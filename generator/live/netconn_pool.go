@@ -1,0 +1,132 @@
+package live
+
+import (
+	"context"
+	"crypto/tls"
+	"net"
+)
+
+// A netPool keeps the connections of one route. A call takes the connection that
+// came to rest last; when there is none it waits for whichever comes first, one
+// that another call gives back or one opened for it.
+type netPool struct {
+	route   *route // nil when HTTP.Dial knows where to go
+	resting []*stream
+	waiting callQueue
+	dialing int
+	wanted  int   // connections to open for warm
+	failure error // why they could not be opened
+}
+
+// pop returns the connection that came to rest last and is still good; nil when
+// there is none.
+func (p *netPool) pop() *stream {
+	for len(p.resting) > 0 {
+		last := len(p.resting) - 1
+		s := p.resting[last]
+		p.resting[last] = nil
+		p.resting = p.resting[:last]
+		if s.alive() {
+			return s
+		}
+		s.hangUp()
+	}
+	return nil
+}
+
+// offer gives s, which carries nothing, to the call that has waited longest, or
+// lets it rest.
+func (t *netConn) offer(s *stream) {
+	p := s.pool
+	if p.waiting.length == 0 {
+		s.rested = true
+		p.resting = append(p.resting, s)
+		return
+	}
+	if !s.alive() {
+		s.hangUp()
+		t.openMore(p)
+		return
+	}
+	t.exchange(s, p.waiting.pop())
+}
+
+// openMore begins to open as many connections as are waited for, within the bound.
+func (t *netConn) openMore(p *netPool) {
+	for p.dialing < min(p.waiting.length+p.wanted, t.options.MaxDials) {
+		p.dialing++
+		s := &stream{engine: t, pool: p}
+		s.parser.Init(t.limits, t.fields)
+		s.judge = judge{rules: t.rules, odd: &t.seen.oddRetry}
+		t.running.Go(s.run)
+	}
+}
+
+func (t *netConn) opened(s *stream) {
+	p := s.pool
+	p.dialing--
+	if p.wanted > 0 {
+		p.wanted--
+	}
+	t.offer(s)
+	t.openMore(p)
+}
+
+// notOpened tells the call that has waited longest that no connection could be
+// opened.
+func (t *netConn) notOpened(s *stream, err error, handshake bool) {
+	p := s.pool
+	p.dialing--
+	t.seen.openFailed.Add(1)
+	if p.wanted > 0 {
+		p.wanted, p.failure = 0, err
+	}
+	if c := p.waiting.pop(); c != nil {
+		t.fail(c, connectFailure(err, handshake))
+	}
+	t.openMore(p)
+}
+
+// open opens the connection of s. A handshake error is one that came after the
+// network connection stood.
+func (s *stream) open() (err error, handshake bool) {
+	t := s.engine
+	ctx, cancel := context.WithTimeout(t.ctx, t.options.ConnectTimeout)
+	defer cancel()
+	var c net.Conn
+	if r := s.pool.route; r == nil {
+		c, err = t.options.Dial(ctx, "tcp", t.options.Address)
+	} else if s.end, err = r.pick(); err == nil {
+		if c, err = dialEndpoint(ctx, s.end); err != nil {
+			r.failed(s.end)
+		} else {
+			r.opened(s.end)
+		}
+	}
+	if err != nil {
+		return err, false
+	}
+	s.peek = peeker(c)
+	if t.secure {
+		config := serverName(t.options.TLS, t.host)
+		config.NextProtos = []string{"http/1.1"}
+		secured := tls.Client(c, config)
+		shaking, cancel := context.WithTimeout(t.ctx, t.options.ConnectTimeout)
+		defer cancel()
+		if err := secured.HandshakeContext(shaking); err != nil {
+			_ = c.Close()
+			s.closed()
+			return err, true
+		}
+		c, s.peek = secured, nil // what waits may be TLS' own
+	}
+	s.conn = c
+	return nil, false
+}
+
+// closed tells the route that the connection is gone.
+func (s *stream) closed() {
+	if r := s.pool.route; r != nil {
+		r.closed(s.end)
+	}
+}
