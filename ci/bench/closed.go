@@ -46,14 +46,14 @@ func (k *kit) measureAllClosed(ctx context.Context, tools []tool) error {
 		}
 	}
 	if k.nginx != "" {
-		s, err := startNginx(ctx, k.nginx, k.dir, k.serverCPU)
+		s, err := startNginx(ctx, k.nginx, k.dir, k.servers)
 		if err != nil {
 			return err
 		}
 		defer s.stop()
 		add(nginxServer, s)
 	}
-	s, err := startNull(k.knee, "", k.serverCPU)
+	s, err := startNull(k.knee, "", k.servers)
 	if err != nil {
 		return err
 	}

@@ -41,12 +41,12 @@ const poissonName = kneeName + ", poisson"
 // measureGoals measures what the other tables leave open.
 func (k *kit) measureGoals(ctx context.Context) error {
 	constant := variant{label: kneeName}.tool(k.knee)
-	null, err := startNull(k.knee, "", k.serverCPU)
+	null, err := startNull(k.knee, "", k.servers)
 	if err != nil {
 		return err
 	}
 	defer null.stop()
-	slow, err := startSlow(k.self, slowAnswer, k.serverCPU)
+	slow, err := startSlow(k.self, slowAnswer, k.servers)
 	if err != nil {
 		return err
 	}
@@ -211,7 +211,7 @@ func (k *kit) measureRecording() measurement {
 	return measurement{
 		row: k.situation(recordingSituation),
 		do: func(ctx context.Context) (map[string]float64, error) {
-			out, _, err := run(ctx, command{path: k.self, args: []string{"recording"}}, k.generatorCPU, time.Second)
+			out, _, err := run(ctx, command{path: k.self, args: []string{"recording"}}, k.tools, time.Second)
 			if err != nil {
 				return nil, err
 			}
@@ -235,7 +235,7 @@ func (k *kit) measureDoctor(t tool, s *server) measurement {
 		row: k.situation(doctorSituation),
 		do: func(ctx context.Context) (map[string]float64, error) {
 			began := time.Now()
-			out, _, err := run(ctx, command{path: k.knee, args: []string{"doctor", "--format", "json"}}, anyCPU, 0)
+			out, _, err := run(ctx, command{path: k.knee, args: []string{"doctor", "--format", "json"}}, k.all, 0)
 			took := time.Since(began)
 			var found struct {
 				Ceiling float64 `json:"ceiling_rps"`
@@ -267,9 +267,6 @@ func (k *kit) measureDoctor(t tool, s *server) measurement {
 	}
 }
 
-// anyCPU leaves it to the system where a process runs.
-const anyCPU = -1
-
 // holds says whether a run of a second was offered honestly, as it says itself.
 func (k *kit) holds(ctx context.Context, t tool, s *server, rate float64) (bool, error) {
 	j, err := k.newJob(s, math.Min(math.Round(rate), plan.MaxRate))
@@ -282,7 +279,7 @@ func (k *kit) holds(ctx context.Context, t tool, s *server, rate float64) (bool,
 		return false, err
 	}
 	c.path = t.path
-	out, _, failed := run(ctx, c, k.generatorCPU, j.span)
+	out, _, failed := run(ctx, c, k.tools, j.span)
 	var r analysis.Result
 	if err := json.Unmarshal(out, &r); err != nil {
 		return false, fmt.Errorf("a run at %s/s: %w (%w)", number(j.rate), err, failed)

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"knee/generator/host"
 )
 
 // A kit has what measurements need.
@@ -15,10 +17,29 @@ type kit struct {
 	options
 	knee     string // the program
 	self     string // this program
-	dir      string // for files
+	servers  host.CPUs
+	tools    host.CPUs
+	all      host.CPUs // that this program was given
+	dir      string    // for files
 	progress io.Writer
 	sheet    sheet
 	jobs     int // how many directories there are in dir
+}
+
+// place takes the CPUs of the flags, and has this program stay on that of the
+// servers, whose work it disturbs least.
+func (k *kit) place() (err error) {
+	k.servers, k.tools = places(k.serverCPU), places(k.generatorCPU)
+	if k.servers == nil && k.tools == nil {
+		return nil
+	}
+	if k.all, err = host.Allowed(); err != nil {
+		return err
+	}
+	if k.servers != nil {
+		err = host.Bind(k.servers)
+	}
+	return err
 }
 
 // A measurement is made once in each round.
@@ -70,7 +91,7 @@ func (k *kit) observe(ctx context.Context, t tool, c command, j job, s *server) 
 	}
 	known := func() time.Duration { return cpuOf(s.pid()) + cpuOf(os.Getpid()) }
 	began, before, knownBefore := time.Now(), busynessNow(), known()
-	out, u, failed := run(ctx, c, k.generatorCPU, j.span)
+	out, u, failed := run(ctx, c, k.tools, j.span)
 	after := busynessNow()
 	o.usage, o.wall = u, time.Since(began)
 	o.stolen = after.stolen - before.stolen
@@ -79,7 +100,7 @@ func (k *kit) observe(ctx context.Context, t tool, c command, j job, s *server) 
 		if failed != nil {
 			return o, failed
 		}
-		if out, _, failed = run(ctx, command{path: c.path, args: c.report}, k.generatorCPU, 0); failed != nil {
+		if out, _, failed = run(ctx, command{path: c.path, args: c.report}, k.tools, 0); failed != nil {
 			return o, failed
 		}
 	}

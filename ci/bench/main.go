@@ -94,7 +94,9 @@ func bench(ctx context.Context, o options, stdout, stderr io.Writer) error {
 			return fmt.Errorf("building knee: %w\n%s", err, out)
 		}
 	}
-	stayOn(k.serverCPU)
+	if err := k.place(); err != nil {
+		return err
+	}
 	r := report{Absent: absent, Machine: thisMachine(&o)}
 	if k.nginx == "" {
 		r.Absent = append(r.Absent, "nginx")

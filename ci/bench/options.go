@@ -5,12 +5,12 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"knee/generator/host"
 	"knee/generator/live"
 )
 
@@ -69,8 +69,9 @@ func parseOptions(args []string, help io.Writer) (options, error) {
 	f.IntVar(&o.conns, "conns", 64, "connections of each tool")
 	names := f.String("peers", "", "`names` of the peers to look for; default all")
 	engines := f.String("engines", string(live.Auto), "`engines` of knee to measure, of "+fmt.Sprint(live.Engines()))
-	f.IntVar(&o.serverCPU, "server-cpu", 0, "CPU of the servers; -1: any")
-	f.IntVar(&o.generatorCPU, "generator-cpu", min(1, runtime.NumCPU()-1), "CPU of the tools; -1: any")
+	server, generator := usualPlaces()
+	f.IntVar(&o.serverCPU, "server-cpu", server, "CPU of the servers; -1: any")
+	f.IntVar(&o.generatorCPU, "generator-cpu", generator, "CPU of the tools; -1: any")
 	f.StringVar(&o.kneePath, "knee", "", "`program` to measure; default: it is built from this tree")
 	f.StringVar(&o.nginx, "nginx", findNginx(), "`program` of nginx; empty: without it")
 	f.BoolVar(&o.long, "long", true, "for the goals: also what takes a minute each round")
@@ -120,9 +121,11 @@ func (o *options) check() error {
 	if o.format != "text" && o.format != "json" {
 		errs = append(errs, fmt.Errorf("-format %s: want text or json", o.format))
 	}
-	for _, cpu := range []int{o.serverCPU, o.generatorCPU} {
-		if cpu >= runtime.NumCPU() {
-			errs = append(errs, fmt.Errorf("CPU %d: this machine has %d, from 0 on", cpu, runtime.NumCPU()))
+	if allowed, err := host.Allowed(); err == nil {
+		for _, cpu := range []int{o.serverCPU, o.generatorCPU} {
+			if cpu >= 0 && !slices.Contains(allowed, cpu) {
+				errs = append(errs, fmt.Errorf("CPU %d: want one of %v", cpu, allowed))
+			}
 		}
 	}
 	return errors.Join(errs...)

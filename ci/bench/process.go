@@ -8,6 +8,8 @@ import (
 	"os/exec"
 	"strings"
 	"time"
+
+	"knee/generator/host"
 )
 
 // A usage is what a process took.
@@ -31,10 +33,10 @@ const patience = 20 * time.Second
 // copy of this one, counts there too.
 const sampling = 100 * time.Millisecond
 
-// run starts a program on a CPU, waits until it has ended, and returns what it
+// run starts a program on the given CPUs, waits until it has ended, and returns what it
 // printed and took. It is interrupted when it takes longer than span and
 // patience, or ctx is done, and killed when that does not help.
-func run(ctx context.Context, c command, cpu int, span time.Duration) (stdout []byte, u usage, err error) {
+func run(ctx context.Context, c command, on host.CPUs, span time.Duration) (stdout []byte, u usage, err error) {
 	ctx, cancel := context.WithTimeout(ctx, span+patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, c.path, c.args...)
@@ -44,7 +46,7 @@ func run(ctx context.Context, c command, cpu int, span time.Duration) (stdout []
 	cmd.Stdin = strings.NewReader(c.stdin)
 	var out, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &stderr
-	if err := startOn(cpu, cmd); err != nil {
+	if err := startOn(on, cmd); err != nil {
 		return nil, usage{}, err
 	}
 	ended := make(chan struct{})

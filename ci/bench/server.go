@@ -14,6 +14,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"time"
+
+	"knee/generator/host"
 )
 
 // A server takes the requests of the tools. It is a process of its own.
@@ -72,7 +74,7 @@ func findNginx() string {
 }
 
 // startNginx starts nginx with one worker on loopback; its files are in dir.
-func startNginx(ctx context.Context, path, dir string, cpu int) (*server, error) {
+func startNginx(ctx context.Context, path, dir string, on host.CPUs) (*server, error) {
 	addr, err := freeAddress(ctx)
 	if err != nil {
 		return nil, err
@@ -84,7 +86,7 @@ func startNginx(ctx context.Context, path, dir string, cpu int) (*server, error)
 	s := &server{url: "http://" + addr + "/", cmd: exec.Command(path, "-p", dir, "-c", conf)}
 	var stderr bytes.Buffer
 	s.cmd.Stderr = &stderr
-	if err := startOn(cpu, s.cmd); err != nil {
+	if err := startOn(on, s.cmd); err != nil {
 		return nil, err
 	}
 	if err := reachable(ctx, addr); err != nil {
@@ -123,22 +125,22 @@ func reachable(ctx context.Context, addr string) (err error) {
 
 // startNull starts knee's server that does nothing. It writes when requests came
 // to the file arrivals as it ends, unless that is "".
-func startNull(knee, arrivals string, cpu int) (*server, error) {
+func startNull(knee, arrivals string, on host.CPUs) (*server, error) {
 	args := []string{"serve", "--null", "--child", "--listen", "127.0.0.1:0"}
 	if arrivals != "" {
 		args = append(args, "--arrivals", arrivals)
 	}
-	return startChild(exec.Command(knee, args...), cpu)
+	return startChild(exec.Command(knee, args...), on)
 }
 
 // startSlow starts a server, this program at self, that answers after a delay.
-func startSlow(self string, delay time.Duration, cpu int) (*server, error) {
-	return startChild(exec.Command(self, "slow-server", "-delay", delay.String()), cpu)
+func startSlow(self string, delay time.Duration, on host.CPUs) (*server, error) {
+	return startChild(exec.Command(self, "slow-server", "-delay", delay.String()), on)
 }
 
 // startChild starts a server that says where it is in a line of JSON, and ends
 // with its standard input.
-func startChild(cmd *exec.Cmd, cpu int) (*server, error) {
+func startChild(cmd *exec.Cmd, on host.CPUs) (*server, error) {
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	stdin, err := cmd.StdinPipe()
@@ -149,7 +151,7 @@ func startChild(cmd *exec.Cmd, cpu int) (*server, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := startOn(cpu, cmd); err != nil {
+	if err := startOn(on, cmd); err != nil {
 		return nil, err
 	}
 	s := &server{cmd: cmd, end: stdin}
