@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"knee/generator/client"
+	"knee/generator/host"
 	"knee/generator/plan"
 	"knee/generator/record"
 )
@@ -44,6 +45,9 @@ type Options struct {
 	// coarser, the less CPU a request takes, and the later it is sent: lag is up to a
 	// tick, and shown.
 	Tick time.Duration
+	// Observe is told during Runs, once in each record.Window, what this process
+	// takes of the machine, by a goroutine of its own; nil: nobody is.
+	Observe func(record.Reading)
 }
 
 // longestTick is the coarsest tick.
@@ -69,6 +73,9 @@ type Driver struct {
 	cues       []plan.Cue    // of the next Run
 	last       time.Duration // last instant that the population was told
 	usage      usage
+	notice     func(record.Reading) // Options.Observe
+	// descriptors are those that this process had open as the driver began.
+	descriptors int
 }
 
 // New returns a driver whose clock starts now. It opens no connection. It
@@ -91,6 +98,10 @@ func New(o Options) (*Driver, error) {
 		reset:      o.Reset,
 		every:      o.Tick,
 		patience:   patience(o.Client),
+		notice:     o.Observe,
+	}
+	if d.notice != nil {
+		d.descriptors = host.OpenDescriptors()
 	}
 	d.transport, err = newTransport(o, d.Now)
 	if err != nil {
@@ -173,6 +184,7 @@ func (d *Driver) run(ctx context.Context, p *plan.Plan, peak float64, offer func
 	end := start + p.Duration()
 	limit := end + d.patience
 	defer d.carryOutCues(ctx, start, end)()
+	defer d.observe(start)()
 	var stopped error
 	for {
 		d.takeAnswers() // before the clock moves on: they were complete in the past
