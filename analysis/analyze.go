@@ -28,6 +28,7 @@ type Meta struct {
 	Patience    time.Duration `json:"patience_ns"`  // the shortest timeout of an attempt of the classes, by which lag is judged; 0: Timeout
 	Certified   bool          `json:"certified"`    // both ends of the knee's interval were certified
 	CPUShare    *float64      `json:"cpu_share"`    // of one CPU, used by the generator; nil when unknown
+	CPUs        float64       `json:"cpus"`         // how many CPUs' time the generator may use; 0: unknown
 	Stopped     bool          `json:"stopped"`      // before its end: the last step is cut short
 	CutOff      bool          `json:"cut_off"`      // the search ended before the range asked for did
 	Ended       string        `json:"ended"`        // why the search ended
@@ -39,6 +40,10 @@ type Meta struct {
 	Topology    *Topology `json:"topology,omitempty"` // what the servers counted; nil for one server
 	Reconciled  bool      `json:"reconciled"`
 	Differences []string  `json:"differences"`
+
+	// Readings are what the generator took of its machine, in order. The folder of
+	// a run keeps them one by one.
+	Readings []record.Reading `json:"-"`
 
 	end time.Duration // of the last window with an arrival, when the run was stopped
 }

@@ -49,6 +49,18 @@ type Machine struct {
 	CPUs     int    `json:"cpus"`
 	CPUModel string `json:"cpu_model"`
 	Go       string `json:"go"`
+
+	CPUsAllowed int        `json:"cpus_allowed"` // on which knee may run
+	CPUQuota    *float64   `json:"cpu_quota"`    // how many CPUs' time its control groups let it use; nil: no limit
+	Descriptors *int       `json:"descriptors"`  // that a process may have open; nil: no limit
+	Ports       *int       `json:"ports"`        // local ones, towards one address; nil: unknown
+	Placement   *Placement `json:"placement"`    // nil: the operating system places
+}
+
+// Placement says to which CPUs the processes of a run were bound.
+type Placement struct {
+	Generator string `json:"generator"` // such as 2-3
+	Server    string `json:"server"`
 }
 
 // Capacity is the load that x is a multiple of.
@@ -82,9 +94,25 @@ type Step struct {
 	InFlightStart    int               `json:"in_flight_start"` // requests open as the step began …
 	InFlightEnd      int               `json:"in_flight_end"`   // … and as it ended
 	Growing          bool              `json:"growing"`         // the backlog rose throughout: not a steady load
+	Generator        *Use              `json:"generator"`       // nil in virtual time, and when nobody looked
 	SetAside         bool              `json:"set_aside"`       // another trial of the load took its place
 	Valid            bool              `json:"valid"`
 	Why              string            `json:"why"` // why it supports no claim, when it is not valid
+}
+
+// Use is what the generator took of its machine during a step. Shares are of one
+// CPU; nil where the platform does not tell. What is not a share or a sum is the
+// highest that was seen.
+type Use struct {
+	CPUShare    *float64 `json:"cpu_share"`    // of all threads: can be above 1
+	ThreadShare *float64 `json:"thread_share"` // of the thread that ran or wanted to run most
+	WaitedShare *float64 `json:"waited_share"` // of the time in which that one was ready to run and had no CPU
+	GCCycles    int      `json:"gc_cycles"`
+	GCPauseMS   float64  `json:"gc_pause_ms"`
+	Goroutines  int      `json:"goroutines"`
+	MemoryBytes int64    `json:"memory_bytes"`
+	Connections int      `json:"connections"`
+	Descriptors int      `json:"descriptors"`
 }
 
 // Counts are numbers of originals, with attempts beside them.
@@ -191,11 +219,12 @@ type RejectionStage struct {
 
 // Generator says whether the load was really offered.
 type Generator struct {
-	Verdict    string   `json:"verdict"` // ok suspect limited
-	CeilingRPS *float64 `json:"ceiling_rps"`
+	Verdict    string   `json:"verdict"`     // ok suspect limited
+	CeilingRPS *float64 `json:"ceiling_rps"` // the highest load that was offered, when a higher one could not be
 	LagP99MS   *float64 `json:"lag_p99_ms"`
 	CPUShare   *float64 `json:"cpu_share"` // of one CPU
 	Why        string   `json:"why"`
+	Evidence   []string `json:"evidence"` // for the verdict, the weightiest first; empty when it is ok
 }
 
 // Reconciliation compares the client's counts with the server's own.

@@ -81,7 +81,8 @@ func StepOf(s *record.Step, series *record.Series, m Meta) Step {
 	step.InFlightEnd = openAt(info.Start+m.lasted(info), series)
 	step.SetAside = slices.Contains(m.SetAside, info.Trial)
 	step.Growing = growing(s.Info, series)
-	step.Why = fault(s, m)
+	step.Generator = useOf(info.Start, info.Start+m.lasted(info), m)
+	step.Why = fault(s, step.Generator, m)
 	step.Valid = step.Why == ""
 	return step
 }
@@ -130,7 +131,7 @@ func growing(info record.StepInfo, series *record.Series) bool {
 }
 
 // fault says why a step supports no claim about the server; "" when it does.
-func fault(s *record.Step, m Meta) string {
+func fault(s *record.Step, u *Use, m Meta) string {
 	switch s.Info.Phase {
 	case Settle, Drain:
 		return "not measured: " + s.Info.Phase
@@ -146,7 +147,11 @@ func fault(s *record.Step, m Meta) string {
 	case float64(t.Unsent) > maxUnsent*float64(t.Planned):
 		return fmt.Sprintf(limitedWhy+": %.1f%% unsent (%s)", 100*float64(t.Unsent)/float64(t.Planned), most(t.UnsentBy))
 	case m.Run.Clock == Wall && s.Lag.Count > 0 && s.Lag.P99 > time.Duration(maxLag*float64(m.patience())):
-		return fmt.Sprintf(limitedWhy+": lag p99 %.1f ms, above a tenth of the timeout", ms(s.Lag.P99))
+		return fmt.Sprintf(limitedWhy+lateWhy+" p99 %.1f ms, above a tenth of the timeout", ms(s.Lag.P99))
+	case u != nil:
+		if share, of := u.taken(m); share >= fullUse {
+			return limitedWhy + busyWhy + ", " + of
+		}
 	}
 	return ""
 }
@@ -164,11 +169,18 @@ const cutWhy = "cut short"
 func isLimited(s Step) bool { return strings.HasPrefix(s.Why, limitedWhy) }
 
 // Unpunctual says whether a step supports no claim because requests were sent
-// late, though all of them were sent.
-func (s Step) Unpunctual() bool { return strings.HasPrefix(s.Why, limitedWhy+": lag") }
+// late, or answers perhaps read late, though all requests were sent.
+func (s Step) Unpunctual() bool {
+	return strings.HasPrefix(s.Why, limitedWhy+lateWhy) || strings.HasPrefix(s.Why, limitedWhy+busyWhy)
+}
 
-// limitedWhy begins Step.Why of a load that could not be offered.
-const limitedWhy = "generator limited"
+// limitedWhy begins Step.Why of a load that could not be offered, and what
+// follows it says how that shows where everything was sent.
+const (
+	limitedWhy = "generator limited"
+	lateWhy    = ": lag"
+	busyWhy    = ": no CPU left"
+)
 
 // most returns the reason with the highest count.
 func most(by map[string]uint64) string {

@@ -3,6 +3,7 @@ package plateau
 
 import (
 	"fmt"
+	"slices"
 
 	"knee/analysis/knee"
 )
@@ -14,6 +15,8 @@ const (
 	Decline    = "decline"     // some load keeps less than 0.9
 	Collapse   = "collapse"    // some load keeps less than 0.5
 	RangeShort = "range_short" // no decline seen, but not tested to 10 times the knee
+	// No decline seen, and higher loads could not be offered.
+	GeneratorLimited = knee.GeneratorLimited
 )
 
 // Limits of the verdicts: the retention of a plateau, of a collapse, and the
@@ -87,5 +90,15 @@ func Judge(points []knee.Point, k knee.Result, o Options) Result {
 		r.Verdict = Plateau
 		r.Why = fmt.Sprintf("at least %.0f %% is left at every load up to %.3g times the knee", 100*r.MinRetention, r.TestedToX)
 	}
+	if r.Verdict == RangeShort && limited(points, k) {
+		r.Verdict, r.Why = GeneratorLimited, r.Why+": the generator could not offer more"
+	}
 	return r
+}
+
+// limited reports whether a load beyond all those that were offered was tried.
+func limited(points []knee.Point, k knee.Result) bool {
+	return slices.ContainsFunc(points, func(p knee.Point) bool {
+		return p.Limited && max(p.Intended, p.Offered) > k.MaxTested
+	})
 }

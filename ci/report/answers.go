@@ -275,7 +275,11 @@ func shares(counts map[string]uint64, what string) string {
 }
 
 func generatorSentence(g analysis.Generator, clock string) string {
-	s := because(spell(g.Verdict), g.Why)
+	why := g.Why
+	if len(g.Evidence) > 0 {
+		why = strings.Join(g.Evidence, "; ")
+	}
+	s := because(spell(g.Verdict), why)
 	if clock == analysis.Virtual {
 		return s + " (virtual time)"
 	}

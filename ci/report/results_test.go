@@ -106,7 +106,7 @@ func collapseResult() *analysis.Result {
 	r.Plateau = analysis.Plateau{Verdict: "collapse", MinRetention: some(0.001), TestedToX: some(4.0), CollapseRPS: some(2000.0)}
 	r.Recovery = analysis.Recovery{Verdict: "not_recovered", Spikes: 3, Why: "goodput stayed below half of the base load"}
 	r.Metastability = analysis.Metastability{Verdict: "metastable", Stuck: some(3), Triggers: some(3), ShareLow: some(0.29), ShareHigh: some(1.0), StableThresholdRPS: some(640.0)}
-	r.Generator = analysis.Generator{Verdict: "limited", Why: "1 of 7 steps could not be offered, from 8000/s on", LagP99MS: some(0.31), CeilingRPS: some(61000.0), CPUShare: some(0.43)}
+	r.Generator = analysis.Generator{Verdict: "limited", Why: "1 of 7 steps could not be offered, from 8000/s on", Evidence: []string{"1 of 7 steps could not be offered, from 8000/s on", "at 8000/s the garbage collector stopped the generator for up to 12.0 ms"}, LagP99MS: some(0.31), CeilingRPS: some(61000.0), CPUShare: some(0.43)}
 	r.Reconciliation = analysis.Reconciliation{Matched: some(false), Differences: []string{"the server counts 3 more late than the clients", "2 rejections (queue_full) have no answer"}}
 	r.Checks = []analysis.Check{
 		{Name: "plateau >= 0.9", Want: ">= 0.9", Got: "0.00", Verdict: "fail"},

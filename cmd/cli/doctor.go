@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"runtime"
 	"strings"
 	"time"
 
@@ -197,11 +196,6 @@ func clockStep() time.Duration {
 		}
 	}
 	return least
-}
-
-// thisMachine describes where knee runs.
-func thisMachine() analysis.Machine {
-	return analysis.Machine{OS: runtime.GOOS, Arch: runtime.GOARCH, CPUs: runtime.NumCPU(), CPUModel: cpuModel(), Go: runtime.Version()}
 }
 
 func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

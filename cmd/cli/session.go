@@ -185,7 +185,7 @@ func (s *session) start(ctx context.Context, recorder *record.Recorder, there *r
 			s.meta.Warnings = append(s.meta.Warnings, bound.String())
 		}
 	}
-	options := live.Options{Client: population, Recorder: recorder, Engine: live.Engine(s.o.engine), Tick: time.Duration(s.profile.Load.Tick)}
+	options := live.Options{Client: population, Recorder: recorder, Observe: s.observe, Engine: live.Engine(s.o.engine), Tick: time.Duration(s.profile.Load.Tick)}
 	if there != nil {
 		options.Target, options.HTTP.Address = there.target, there.address
 		requests, err := s.o.request.requests()
@@ -358,6 +358,7 @@ func (s *session) describe() {
 		Timeout:     s.longest(),
 		Patience:    shortestTimeout(s.profile),
 	}
+	s.meta.CPUs = usable(s.meta.Machine)
 	s.meta.Run.ID = runID(sum, s.profile.Seed, started)
 }
 

@@ -101,7 +101,7 @@ func TestShareNearTheKnee(t *testing.T) {
 		"no refusals, unknown":  {unknown, func() server { return &fifo{workers: 4, service: 0.02, timeout: 0.1, constant: true} }, 165, 205, 0.88, plateau.Collapse, 0.98},
 		"no refusals, declared": {guessed, func() server { return &fifo{workers: 4, service: 0.02, timeout: 0.1, constant: true} }, 165, 205, 0.88, plateau.Collapse, 0.98},
 		"no refusals, capped":   {capped, func() server { return &fifo{workers: 4, service: 0.02, timeout: 0.1, constant: true} }, 165, 205, 0.88, plateau.Collapse, 0.98},
-		"generator ends at 3x":  {declared, func() server { return &curve{goodput: hinge(1000), ceiling: 3000, jitter: 0.01} }, 950, 1050, 0.98, plateau.RangeShort, 0.98},
+		"generator ends at 3x":  {declared, func() server { return &curve{goodput: hinge(1000), ceiling: 3000, jitter: 0.01} }, 950, 1050, 0.98, plateau.GeneratorLimited, 0.98},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
