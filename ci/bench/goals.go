@@ -70,8 +70,8 @@ func goals(s *sheet) []goal {
 	add("error p50 at 10,000/s, to the best peer's", false, limit(0.1), nil, over(usual.by(errorP50), bestPeer(s, errorP50, usualRate)))
 	add("error p99 at 10,000/s, µs", false, limit(200), limit(60), usual.of(errorP99))
 	add("gap CV at 10,000/s", false, limit(0.6), nil, usual.of(gapCV))
-	add("achieved of asked at 50,000/s", true, limit(0.999), nil, s.find(openTable, recordingServer, kneeName, fullRate).of(achievedPart))
-	add("achieved of asked at 80,000/s", true, nil, limit(0.999), s.find(openTable, recordingServer, kneeName, beyond).of(achievedPart))
+	add("came in time at 50,000/s", true, limit(0.999), nil, s.find(openTable, recordingServer, kneeName, fullRate).of(achievedPart))
+	add("came in time at 80,000/s", true, nil, limit(0.999), s.find(openTable, recordingServer, kneeName, beyond).of(achievedPart))
 	add("CPU µs per request at 10,000/s", false, limit(70), limit(45), usual.of(cpuPer))
 	add("CPU µs per request at 10,000/s, tick 1ms", false, limit(26), limit(18),
 		s.find(openTable, recordingServer, kneeName+coarse, usualRate).of(cpuPer))

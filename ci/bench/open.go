@@ -6,9 +6,9 @@ import (
 	"path/filepath"
 )
 
-// leastAchieved is the share of the rate asked for below which the timing of what
+// leastRate is the share of the rate asked for below which the timing of what
 // came says nothing.
-const leastAchieved = 0.98
+const leastRate = 0.98
 
 // record runs a tool in an open loop against a recording server of its own, and
 // returns when the requests came besides.
@@ -44,11 +44,11 @@ func (k *kit) measureOpen(t tool, rate float64) measurement {
 				return nil, err
 			}
 			v := o.values()
-			v[achievedPart] = achieved(at, rate, j.span)
+			v[achievedPart], v[rateOfAsked] = achieved(at, rate, j.span), rateOf(at)/rate
 			if len(at) > 0 {
 				v[cpuPer] = o.CPU.Seconds() * 1e6 / float64(len(at))
 			}
-			if timing, ok := timingOf(at, rate); ok && v[achievedPart] >= leastAchieved {
+			if timing, ok := timingOf(at, rate); ok && v[rateOfAsked] >= leastRate {
 				v[errorP50], v[errorP99], v[errorP999] = timing.P50, timing.P99, timing.P999
 				v[spreadOfAll], v[gapCV] = timing.Spread, timing.CV
 			}

@@ -134,10 +134,10 @@ func (r *report) printOpen(w io.Writer) {
 	for _, rate := range rates {
 		fmt.Fprintf(w, "\nopen loop, %s/s\n", number(rate))
 		var t table
-		t.line("tool", "error p50 µs", "p99", "p99.9", "p1 to p99", "gap CV", "of asked", "CPU µs per request", "peak MB", "failed")
+		t.line("tool", "error p50 µs", "p99", "p99.9", "p1 to p99", "gap CV", "rate of asked", "came in time", "CPU µs per request", "peak MB", "failed")
 		for _, row := range r.only(func(r *row) bool { return r.Table == openTable && r.Rate == rate }) {
 			t.line(row.Tool, one(row.of(errorP50)), one(row.of(errorP99)), wholeMedian(row.of(errorP999)), wholeMedian(row.of(spreadOfAll)),
-				two(row.of(gapCV)), part(row.of(achievedPart)), one(row.of(cpuPer)), wholeMedian(row.of(peakMB)), share(row.of(failedShare)))
+				two(row.of(gapCV)), part(row.of(rateOfAsked)), part(row.of(achievedPart)), one(row.of(cpuPer)), wholeMedian(row.of(peakMB)), share(row.of(failedShare)))
 		}
 		t.write(w)
 	}

@@ -52,7 +52,18 @@ func timingOf(at []int64, rate float64) (timing, bool) {
 	return t, true
 }
 
-// achieved returns which share of the arrivals that were asked for came: those
+// rateOf returns the rate of arrivals, which are nanoseconds in order, per second,
+// after the settling; 0 when there are fewer than two. A tool that takes a second
+// of its time to start, or ends early, is not slower for that.
+func rateOf(at []int64) float64 {
+	at = at[int(settling*float64(len(at))):]
+	if len(at) < 2 || at[0] == at[len(at)-1] {
+		return 0
+	}
+	return float64(len(at)-1) * 1e9 / float64(at[len(at)-1]-at[0])
+}
+
+// achieved returns which share of the arrivals that were asked for came in time:
 // within the span of the run from the first of them on.
 func achieved(at []int64, rate float64, span time.Duration) float64 {
 	if len(at) == 0 {

@@ -77,6 +77,30 @@ func TestTiming(t *testing.T) {
 	}
 }
 
+func TestRate(t *testing.T) {
+	for name, test := range map[string]struct {
+		at   []int64
+		want float64
+	}{
+		"as asked":        {at10k(10_000, func(int) time.Duration { return 0 }), 10_000},
+		"a quarter of it": {at10k(2_500, func(int) time.Duration { return 0 }), 10_000},
+		"half as fast":    {at10k(10_000, func(i int) time.Duration { return time.Duration(i) * 100_000 }), 5_000},
+		"a pause at the start": {at10k(10_000, func(i int) time.Duration {
+			if i < 1000 {
+				return -time.Second
+			}
+			return 0
+		}), 10_000},
+		"at one moment": {[]int64{7, 7, 7}, 0},
+		"one":           {[]int64{7}, 0},
+		"nothing":       {nil, 0},
+	} {
+		if got := rateOf(test.at); !near(got, test.want, 1e-6*test.want) {
+			t.Errorf("%s: %v/s: want %v/s", name, got, test.want)
+		}
+	}
+}
+
 func TestAchieved(t *testing.T) {
 	onTime := func(int) time.Duration { return 0 }
 	for name, test := range map[string]struct {

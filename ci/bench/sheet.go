@@ -20,6 +20,7 @@ const (
 	perSecond    = "requests_per_second"
 	peakMB       = "peak_rss_mb"
 	failedShare  = "failed_share"
+	rateOfAsked  = "rate_of_asked"
 	achievedPart = "achieved_of_asked"
 	errorP50     = "error_p50_us"
 	errorP99     = "error_p99_us"
