@@ -41,13 +41,13 @@ func TestGeneratorVerdict(t *testing.T) {
 		say     []string // in the evidence, in order
 	}{
 		"nobody looked":              {load(0, 500, 1), two, "ok", true, nil},
-		"at ease":                    {load(0, 500, 1), with(record.Reading{CPU: of(0.8), ThreadRan: of(0.4), ThreadWaited: of(0.05)}), "ok", true, nil},
+		"at ease":                    {load(0, 500, 1), with(record.Reading{CPU: of(0.8), ThreadRan: of(0.4), ThreadWaited: of(0.2)}), "ok", true, nil},
 		"pauses that delay nothing":  {load(0, 500, 1), with(record.Reading{CPU: of(0.8), GCPause: 9 * time.Millisecond}), "ok", true, nil},
 		"all CPUs full":              {load(0, 500, 1), with(record.Reading{CPU: of(1.95)}), "limited", false, []string{"generator limited: no CPU left, 98% of the 2 CPUs"}},
 		"the loop full":              {load(0, 500, 1), with(record.Reading{CPU: of(0.97), ThreadRan: of(0.96)}), "limited", false, []string{"no CPU left, its busiest thread ran 96% of the time"}},
 		"the loop full, of waiting":  {load(0, 500, 1), with(record.Reading{CPU: of(0.5), ThreadRan: of(0.4), ThreadWaited: of(0.56)}), "limited", false, []string{"ran 40% of the time, and waited 56%"}},
 		"CPUs nearly full":           {load(0, 500, 1), with(record.Reading{CPU: of(1.8)}), "suspect", true, []string{"at 500/s the generator had little CPU left: 90% of the 2 CPUs"}},
-		"others on its CPU":          {load(0, 500, 1), with(record.Reading{CPU: of(0.4), ThreadRan: of(0.3), ThreadWaited: of(0.2)}), "suspect", true, []string{"waited for a CPU for 20% of the time"}},
+		"others on its CPU":          {load(0, 500, 1), with(record.Reading{CPU: of(0.4), ThreadRan: of(0.3), ThreadWaited: of(0.3)}), "suspect", true, []string{"waited for a CPU for 30% of the time"}},
 		"late":                       {uneasy, two, "suspect", true, []string{"lag p99 was 12.0 ms, above a twentieth", "where the median answer took 0.05 ms"}},
 		"late, for the collector":    {uneasy, with(record.Reading{CPU: of(0.4), GCPause: 8 * time.Millisecond}), "suspect", true, []string{"lag p99", "median answer", "garbage collector stopped the generator for up to 8.0 ms"}},
 		"late for so quick a server": {quick, two, "suspect", true, []string{"the lag p99 was 2.00 ms, where the median answer took 0.05 ms"}},

@@ -18,7 +18,7 @@ const (
 	highUse = 0.85
 	// waiting is the share of the time that the busiest thread may be ready to run
 	// and have no CPU before the generator is suspect: others run on its CPUs.
-	waiting = 0.1
+	waiting = 0.25
 	// nearLimit is the share of its descriptors that a generator may have open.
 	nearLimit = 0.9
 )

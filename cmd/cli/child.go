@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"knee/generator/host"
 	"knee/target/serve"
 	"knee/target/server"
 )
@@ -40,20 +41,21 @@ type child struct {
 	control controlClient
 }
 
-// startChild starts a server of the resolved profile, in YAML.
-func startChild(ctx context.Context, profile []byte) (*child, error) {
+// startChild starts a server of the resolved profile, in YAML, that may run on
+// the CPUs of on; nil: on those of this process.
+func startChild(ctx context.Context, profile []byte, on host.CPUs) (*child, error) {
 	path, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("finding the program itself: %w", err)
 	}
 	cmd := exec.Command(path, "serve", "--child")
 	cmd.Args[0] = os.Args[0]
-	return launchChild(ctx, cmd, profile)
+	return launchChild(ctx, cmd, profile, on)
 }
 
 // launchChild starts cmd, hands it the profile and waits until it is ready. If it
 // is not, it is gone when launchChild returns.
-func launchChild(ctx context.Context, cmd *exec.Cmd, profile []byte) (*child, error) {
+func launchChild(ctx context.Context, cmd *exec.Cmd, profile []byte, on host.CPUs) (*child, error) {
 	order, err := json.Marshal(childOrder{Profile: string(profile)})
 	if err != nil {
 		return nil, err
@@ -68,7 +70,7 @@ func launchChild(ctx context.Context, cmd *exec.Cmd, profile []byte) (*child, er
 	cmd.Stdout, cmd.Stderr = first, c.stderr
 	cmd.WaitDelay = childStop
 	cmd.SysProcAttr = childAttributes()
-	if err := c.run(); err != nil {
+	if err := c.run(on); err != nil {
 		return nil, err
 	}
 	go stdin.Write(append(order, '\n')) // a child that does not read fails to be ready
@@ -93,13 +95,19 @@ func launchChild(ctx context.Context, cmd *exec.Cmd, profile []byte) (*child, er
 }
 
 // run starts the process and waits for it, both on one thread that does nothing
-// else: on Linux the child is killed when the thread that started it ends.
-func (c *child) run() error {
+// else: on Linux the child is killed when the thread that started it ends. A
+// thread that was bound stays locked, and so ends with its goroutine.
+func (c *child) run(on host.CPUs) error {
 	started := make(chan error, 1)
 	go func() {
 		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		err := c.cmd.Start()
+		if on == nil {
+			defer runtime.UnlockOSThread()
+		} else if err := host.BindThread(on); err != nil {
+			started <- fmt.Errorf("%w (--pin off leaves it to the system)", err)
+			return
+		}
+		err := c.cmd.Start() // on the CPUs of the thread
 		started <- err
 		if err != nil {
 			return

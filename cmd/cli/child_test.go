@@ -37,7 +37,7 @@ func init() {
 func playRole(role string) int {
 	switch role {
 	case "parent": // starts a server, says where, and stays
-		c, err := startChild(context.Background(), testProfile())
+		c, err := startChild(context.Background(), testProfile(), nil)
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			return 1
@@ -83,7 +83,7 @@ func playing(t *testing.T, role string) *exec.Cmd {
 
 func startTestChild(t *testing.T) *child {
 	t.Helper()
-	c, err := startChild(t.Context(), testProfile())
+	c, err := startChild(t.Context(), testProfile(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -231,7 +231,7 @@ func TestChildThatIsNeverReady(t *testing.T) {
 		"chatty": {`its first line is "hello": want JSON with addr, control, token and pid`},
 	} {
 		cmd := playing(t, role)
-		_, err := launchChild(t.Context(), cmd, testProfile())
+		_, err := launchChild(t.Context(), cmd, testProfile(), nil)
 		if err == nil {
 			t.Fatalf("%s: it was ready", role)
 		}
@@ -251,7 +251,7 @@ func TestChildIsGivenUpWithItsContext(t *testing.T) {
 	why := errors.New("no patience")
 	cancel(why)
 	cmd := playing(t, "mute")
-	if _, err := launchChild(ctx, cmd, testProfile()); !errors.Is(err, why) {
+	if _, err := launchChild(ctx, cmd, testProfile(), nil); !errors.Is(err, why) {
 		t.Errorf("error %v, want %v", err, why)
 	}
 	if cmd.ProcessState == nil {
@@ -260,7 +260,7 @@ func TestChildIsGivenUpWithItsContext(t *testing.T) {
 }
 
 func TestChildOfAProfileThatIsWrong(t *testing.T) {
-	_, err := startChild(t.Context(), []byte("target: {workers: none}\n"))
+	_, err := startChild(t.Context(), []byte("target: {workers: none}\n"), nil)
 	if err == nil || !strings.Contains(err.Error(), "exit status 2") || !strings.Contains(err.Error(), "workers") {
 		t.Errorf("error %v, want exit status 2 and what is wrong with workers", err)
 	}

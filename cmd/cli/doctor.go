@@ -73,7 +73,7 @@ func runDoctor(ctx context.Context, w *world, o *runOptions) error {
 	if err := o.check(); err != nil {
 		return err
 	}
-	c, err := startChild(ctx, []byte(nullServer))
+	c, err := startChild(ctx, []byte(nullServer), nil)
 	if err != nil {
 		return fail(verdict.CodeNotStarted, "starting the built-in server: %w", err)
 	}

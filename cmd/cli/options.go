@@ -33,6 +33,7 @@ type runOptions struct {
 	step     time.Duration
 	capacity string
 	engine   string
+	pin      string
 	out      string
 	format   string
 	quiet    bool
@@ -71,6 +72,7 @@ func (o *runOptions) addLoad(f *pflag.FlagSet) {
 	f.StringVar(&o.engine, "engine", string(live.Auto), "what carries the requests: "+engineNames())
 	f.Var((*given)(&o.out), "out", "keep the run in the folder `DIR`")
 	o.addOutput(f)
+	f.StringVar(&o.pin, "pin", pinAuto, "`WHEN` to bind generator and built-in server to CPUs of their own: auto, where there are two, or off")
 	f.BoolVar(&o.quiet, "quiet", false, "no progress")
 	f.BoolVar(&o.noTUI, "no-tui", false, "progress in plain lines, also on a terminal")
 	f.StringArrayVar(&o.allow, "allow", nil, "permit load on `HOST`, which is not loopback, repeatable")
@@ -96,6 +98,9 @@ func (o *runOptions) check() error {
 	}
 	if !slices.Contains([]string{"auto", "always", "never"}, o.color) {
 		return fail(verdict.CodeUsage, "--color %s: want auto, always or never", o.color)
+	}
+	if !slices.Contains([]string{"", pinAuto, pinOff}, o.pin) {
+		return fail(verdict.CodeUsage, "--pin %s: want auto or off", o.pin)
 	}
 	if o.engine != "" && !slices.Contains(live.Engines(), live.Engine(o.engine)) {
 		return fail(verdict.CodeUsage, "--engine %s: want %s", o.engine, engineNames())

@@ -40,6 +40,7 @@ type session struct {
 	fleet   *fleet.Fleet // nil without a topology
 	child   *child       // nil when the server is not ours
 	faults  *injections  // nil when the profile has none
+	placed  placement
 	counts  func(context.Context) (server.Counts, error)
 	trials  int
 	meta    analysis.Meta
@@ -185,6 +186,7 @@ func (s *session) start(ctx context.Context, recorder *record.Recorder, there *r
 			s.meta.Warnings = append(s.meta.Warnings, bound.String())
 		}
 	}
+	s.place(there == nil)
 	options := live.Options{Client: population, Recorder: recorder, Observe: s.observe, Engine: live.Engine(s.o.engine), Tick: time.Duration(s.profile.Load.Tick)}
 	if there != nil {
 		options.Target, options.HTTP.Address = there.target, there.address
@@ -218,6 +220,22 @@ func (s *session) start(ctx context.Context, recorder *record.Recorder, there *r
 	return nil
 }
 
+// place says where this process runs, and a server that is ours.
+func (s *session) place(ours bool) {
+	pin := pinOff
+	if ours {
+		pin = s.o.pin
+	}
+	s.placed = place(pin)
+	m := &s.meta.Machine
+	if m.Placement = s.placed.bound; m.Placement != nil {
+		s.meta.CPUs = min(s.meta.CPUs, float64(s.placed.generators))
+	}
+	if s.folder != nil {
+		s.saveMeta()
+	}
+}
+
 // build fills in what takes the requests in virtual time: the target, or the
 // fleet of a topology.
 func (s *session) build(o *virtual.Options) (err error) {
@@ -244,7 +262,7 @@ func (s *session) notice(e fleet.Event) {
 
 // spawn starts the built-in server as a process of its own.
 func (s *session) spawn(ctx context.Context) error {
-	c, err := startChild(ctx, s.profile.YAML())
+	c, err := startChild(ctx, s.profile.YAML(), s.placed.server)
 	if err != nil {
 		return fail(verdict.CodeNotStarted, "starting the built-in server: %w", err)
 	}
@@ -439,6 +457,10 @@ func (s *session) close() error {
 	if s.child != nil {
 		errs = append(errs, s.child.Close())
 		s.child = nil
+	}
+	if s.placed.release != nil {
+		s.placed.release()
+		s.placed = placement{}
 	}
 	if s.folder != nil {
 		errs = append(errs, s.folder.Close())

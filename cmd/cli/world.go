@@ -40,11 +40,7 @@ func Main() int {
 	// net/http reports oddities of servers through the standard logger. They are
 	// data here, counted by kind; stderr is for people.
 	log.SetOutput(io.Discard)
-	if _, set := os.LookupEnv("GOGC"); !set {
-		// Both the generator and the built-in server hold little and discard much. A
-		// collection less often is CPU, and lag, that the measurement does not pay.
-		debug.SetGCPercent(gcPercent)
-	}
+	setCollector(os.LookupEnv)
 	return run(context.Background(), &world{
 		args:       os.Args[1:],
 		env:        os.LookupEnv,
@@ -58,9 +54,6 @@ func Main() int {
 		leave:      os.Exit,
 	})
 }
-
-// gcPercent is GOGC of this program: a heap of a few megabytes may grow fivefold.
-const gcPercent = 400
 
 func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
 

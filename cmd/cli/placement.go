@@ -1,0 +1,61 @@
+package cli
+
+import (
+	"os"
+	"runtime"
+
+	"knee/analysis"
+	"knee/generator/host"
+)
+
+// What --pin can be.
+const (
+	pinAuto = "auto"
+	pinOff  = "off"
+)
+
+// leastProcs is the least GOMAXPROCS of a generator. The thread that sends comes
+// back from the kernel thousands of times a second: with one place for all
+// goroutines it would find it taken.
+const leastProcs = 2
+
+// A placement is where generator and server run.
+type placement struct {
+	server     host.CPUs           // of the built-in server; nil: wherever the generator may
+	generators int                 // how many CPUs the generator has, when it is bound
+	bound      *analysis.Placement // nil: nothing was bound
+	release    func()              // puts this process back to how it was
+}
+
+// place binds this process to some of its CPUs and leaves the others to a
+// built-in server, so that neither takes time from the other, nor moves: where it
+// may use two CPUs, and pin says auto. A system that refuses places by itself.
+func place(pin string) placement {
+	p := placement{release: func() {}}
+	_, chosen := os.LookupEnv("GOMAXPROCS")
+	if n := runtime.GOMAXPROCS(0); n < leastProcs && !chosen {
+		runtime.GOMAXPROCS(leastProcs)
+		p.release = runtime.SetDefaultGOMAXPROCS
+	}
+	all, err := host.Allowed()
+	if quota := host.Quota(); pin != pinAuto || err != nil || quota > 0 && quota < 2 {
+		return p
+	}
+	generator, server, ok := host.Split(host.Cores(all))
+	if !ok || host.Bind(generator) != nil {
+		return p
+	}
+	if !chosen {
+		// Said, it is not adapted to the CPUs that are left.
+		runtime.GOMAXPROCS(max(leastProcs, len(generator)))
+	}
+	p.server, p.generators = server, len(generator)
+	p.bound = &analysis.Placement{Generator: generator.String(), Server: server.String()}
+	p.release = func() {
+		_ = host.Bind(all)
+		if !chosen {
+			runtime.SetDefaultGOMAXPROCS()
+		}
+	}
+	return p
+}
