@@ -53,7 +53,7 @@ func (k *kit) measureAllClosed(ctx context.Context, tools []tool) error {
 		defer s.stop()
 		add(nginxServer, s)
 	}
-	s, err := startNull(k.knee, "", k.servers)
+	s, err := startNull(k.knee, k.servers)
 	if err != nil {
 		return err
 	}

@@ -41,7 +41,7 @@ const poissonName = kneeName + ", poisson"
 // measureGoals measures what the other tables leave open.
 func (k *kit) measureGoals(ctx context.Context) error {
 	constant := variant{label: kneeName}.tool(k.knee)
-	null, err := startNull(k.knee, "", k.servers)
+	null, err := startNull(k.knee, k.servers)
 	if err != nil {
 		return err
 	}

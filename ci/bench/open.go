@@ -14,7 +14,7 @@ const leastRate = 0.98
 // returns when the requests came besides.
 func (k *kit) record(ctx context.Context, t tool, rate float64) (o observed, j job, at []int64, err error) {
 	file := filepath.Join(k.dir, "arrivals")
-	s, err := startNull(k.knee, file, k.servers)
+	s, err := startRecording(k.knee, file, k.servers)
 	if err != nil {
 		return o, j, nil, err
 	}

@@ -123,14 +123,17 @@ func reachable(ctx context.Context, addr string) (err error) {
 	return err
 }
 
-// startNull starts knee's server that does nothing. It writes when requests came
-// to the file arrivals as it ends, unless that is "".
-func startNull(knee, arrivals string, on host.CPUs) (*server, error) {
-	args := []string{"serve", "--null", "--child", "--listen", "127.0.0.1:0"}
-	if arrivals != "" {
-		args = append(args, "--arrivals", arrivals)
-	}
-	return startChild(exec.Command(knee, args...), on)
+// startNull starts knee's server that does nothing, with further flags.
+func startNull(knee string, on host.CPUs, flags ...string) (*server, error) {
+	return startChild(exec.Command(knee, append([]string{"serve", "--null", "--child", "--listen", "127.0.0.1:0"}, flags...)...), on)
+}
+
+// startRecording starts a server that does nothing, and writes when requests came
+// to a file as it ends. Where it has a CPU of its own it takes that whole: when a
+// server that sleeps has to be woken, its tool pays for that, and the arrival is
+// noted late.
+func startRecording(knee, file string, on host.CPUs) (*server, error) {
+	return startNull(knee, on, "--arrivals", file, fmt.Sprintf("--null-busy=%t", len(on) > 0))
 }
 
 // startSlow starts a server, this program at self, that answers after a delay.

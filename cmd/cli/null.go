@@ -22,6 +22,7 @@ import (
 type nullOptions struct {
 	serve    bool
 	body     int
+	busy     bool
 	arrivals string
 	most     int
 }
@@ -29,6 +30,7 @@ type nullOptions struct {
 func (o *nullOptions) add(f *pflag.FlagSet) {
 	f.BoolVar(&o.serve, "null", false, "serve nothing but one small answer, as fast as one thread can: to measure load generators")
 	f.IntVar(&o.body, "null-body", 2, "with --null: `BYTES` of the answer's body")
+	f.BoolVar(&o.busy, "null-busy", false, "with --null: look for requests all the time, on a CPU of its own, not wait for them")
 	f.StringVar(&o.arrivals, "arrivals", "", "with --null: write to `FILE`, at the end, when each request came, in nanoseconds of the monotonic clock, one a line")
 	f.IntVar(&o.most, "arrivals-most", 4_000_000, "with --arrivals: the first `N` requests are kept")
 }
@@ -39,7 +41,7 @@ const mostBody = 64 << 20
 // check refuses values that are not allowed, and flags that have no effect.
 func (o *nullOptions) check(f *pflag.FlagSet, args []string) error {
 	if !o.serve {
-		for _, name := range []string{"null-body", "arrivals", "arrivals-most"} {
+		for _, name := range []string{"null-body", "null-busy", "arrivals", "arrivals-most"} {
 			if f.Changed(name) {
 				return fail(verdict.CodeUsage, "--%s without --null: want both", name)
 			}
@@ -73,7 +75,7 @@ func serveNull(ctx context.Context, w *world, o *serveOptions) error {
 		return fail(verdict.CodeNotStarted, "--listen %s: %w", o.listen, err)
 	}
 	defer l.Close()
-	options := null.Options{Body: bytes.Repeat([]byte{'x'}, o.null.body)}
+	options := null.Options{Body: bytes.Repeat([]byte{'x'}, o.null.body), Busy: o.null.busy}
 	if o.null.arrivals != "" {
 		options.Arrivals = o.null.most
 	}

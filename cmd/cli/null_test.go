@@ -59,6 +59,7 @@ func TestServeNullRefuses(t *testing.T) {
 	for args, want := range map[string]string{
 		"--arrivals x":                    "--arrivals without --null",
 		"--null-body 7":                   "--null-body without --null",
+		"--null-busy":                     "--null-busy without --null",
 		"--null limit":                    "--null with the profile limit",
 		"--null --null-body -1":           "--null-body -1: want 0 to",
 		"--null --arrivals-most 0":        "--arrivals-most 0: want at least 1",

@@ -16,6 +16,7 @@ type loop struct {
 	conns  []*loopConn // by descriptor
 	in     []byte      // what was read last
 	out    []byte      // what is to be sent
+	wait   int         // for epoll_wait: -1, or 0 to be busy
 	answer *answer
 	log    *arrivals
 }
@@ -54,7 +55,10 @@ func serveLoop(ctx context.Context, server *Server) error {
 
 // newLoop listens on the socket of the server.
 func newLoop(server *Server) (s *loop, err error) {
-	s = &loop{epoll: -1, listen: -1, stop: -1, in: make([]byte, readSize), answer: &server.answer, log: &server.log}
+	s = &loop{epoll: -1, listen: -1, stop: -1, in: make([]byte, readSize), wait: -1, answer: &server.answer, log: &server.log}
+	if server.busy {
+		s.wait = 0
+	}
 	defer func() {
 		if err != nil {
 			s.close()
@@ -96,7 +100,7 @@ func (s *loop) watch(op, fd int, events uint32) error {
 func (s *loop) run() error {
 	events := make([]unix.EpollEvent, mostEvents)
 	for {
-		n, err := unix.EpollWait(s.epoll, events, -1)
+		n, err := unix.EpollWait(s.epoll, events, s.wait)
 		if err == unix.EINTR {
 			continue
 		}

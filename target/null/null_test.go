@@ -39,9 +39,10 @@ func serving(t *testing.T, o Options) (s *Server, addr string, stop func()) {
 	return s, l.Addr().String(), stop
 }
 
-// both runs a test on the loop over all sockets and on goroutines.
+// both runs a test on the loop over all sockets, waiting and busy, and on goroutines.
 func both(t *testing.T, test func(t *testing.T, o Options)) {
 	t.Run("loop", func(t *testing.T) { test(t, Options{}) })
+	t.Run("busy loop", func(t *testing.T) { test(t, Options{Busy: true}) })
 	t.Run("portable", func(t *testing.T) { test(t, Options{Portable: true}) })
 }
 
