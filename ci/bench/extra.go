@@ -120,7 +120,7 @@ const moreConns = 2000
 // measureConns returns the measurement of what a connection takes: the peak of a
 // closed loop over many connections, less that of one over few.
 func (k *kit) measureConns(s *server) measurement {
-	t := closedTool(kneeName, k.self, live.Engine(k.engines[0]))
+	t := closedTool(kneeName, k.knee, live.Engine(k.engines[0]))
 	peak := func(ctx context.Context, conns int) (float64, error) {
 		j, err := k.newJob(s, 0)
 		if err != nil {

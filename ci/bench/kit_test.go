@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 			main()
 			return
 		}
-		if slices.Contains([]string{"run", "serve", "doctor"}, os.Args[1]) {
+		if slices.Contains([]string{"run", "serve", "doctor", "closed-loop"}, os.Args[1]) {
 			os.Exit(cli.Main())
 		}
 	}

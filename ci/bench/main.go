@@ -43,7 +43,6 @@ import (
 
 // parts are what this program starts itself for.
 var parts = map[string]func(ctx context.Context, args []string) error{
-	"closed-loop": closedLoop,
 	"recording":   recordingLoop,
 	"slow-server": slowServer,
 }
@@ -129,7 +128,7 @@ func (k *kit) measureAll(ctx context.Context, found []tool) error {
 		if live.Engine(e) != live.Auto {
 			label, flags = kneeName+" "+e, []string{"--engine", e}
 		}
-		closed = append(closed, closedTool(label, k.self, live.Engine(e)))
+		closed = append(closed, closedTool(label, k.knee, live.Engine(e)))
 		open = append(open, variant{label: label, flags: flags}.tool(k.knee))
 		if i == 0 {
 			open = append(open, variant{label: label + coarse, flags: append(flags, "--set", "load.tick=1ms")}.tool(k.knee))

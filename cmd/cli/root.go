@@ -157,6 +157,7 @@ Exit codes: 0 every check met, 1 a check not met, 2 usage or profile wrong,
 		newListCmd(w),
 		newSchemaCmd(w),
 		newDoctorCmd(w),
+		newClosedCmd(w),
 		newVersionCmd(w),
 	)
 	for _, c := range root.Commands() {
