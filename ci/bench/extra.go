@@ -284,5 +284,5 @@ func (k *kit) holds(ctx context.Context, t tool, s *server, rate float64) (bool,
 	if err := json.Unmarshal(out, &r); err != nil {
 		return false, fmt.Errorf("a run at %s/s: %w (%w)", number(j.rate), err, failed)
 	}
-	return r.Generator.Verdict == "ok" && len(r.Steps) > 0 && r.Steps[0].Counts.Good >= uint64(leastRate*float64(r.Steps[0].Counts.Planned)), nil
+	return r.Generator.Verdict != "limited" && len(r.Steps) > 0 && r.Steps[0].Counts.Good >= uint64(leastRate*float64(r.Steps[0].Counts.Planned)), nil
 }

@@ -48,18 +48,32 @@ func startChild(ctx context.Context, profile []byte, on host.CPUs) (*child, erro
 	if err != nil {
 		return nil, fmt.Errorf("finding the program itself: %w", err)
 	}
-	cmd := exec.Command(path, "serve", "--child")
-	cmd.Args[0] = os.Args[0]
-	return launchChild(ctx, cmd, profile, on)
+	return launchChild(ctx, exec.Command(path, "serve", "--child"), profile, on)
 }
 
-// launchChild starts cmd, hands it the profile and waits until it is ready. If it
-// is not, it is gone when launchChild returns.
+// startNull starts a server that does nothing, on the CPUs of on; nil: on those
+// of this process. It has no control endpoint.
+func startNull(ctx context.Context, on host.CPUs) (*child, error) {
+	path, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("finding the program itself: %w", err)
+	}
+	return launch(ctx, exec.Command(path, "serve", "--null", "--child", "--listen", "127.0.0.1:0"), nil, on, (*child).takeNull)
+}
+
+// launchChild starts cmd as a server of the resolved profile.
 func launchChild(ctx context.Context, cmd *exec.Cmd, profile []byte, on host.CPUs) (*child, error) {
 	order, err := json.Marshal(childOrder{Profile: string(profile)})
 	if err != nil {
 		return nil, err
 	}
+	return launch(ctx, cmd, append(order, '\n'), on, (*child).take)
+}
+
+// launch starts cmd, writes order to it and waits until its first line, which
+// take reads, says that it is ready. If it is not, it is gone when launch returns.
+func launch(ctx context.Context, cmd *exec.Cmd, order []byte, on host.CPUs, take func(c *child, line []byte) error) (*child, error) {
+	cmd.Args[0] = os.Args[0]
 	c := &child{cmd: cmd, stderr: &tail{}, exited: make(chan struct{})}
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
@@ -73,13 +87,13 @@ func launchChild(ctx context.Context, cmd *exec.Cmd, profile []byte, on host.CPU
 	if err := c.run(on); err != nil {
 		return nil, err
 	}
-	go stdin.Write(append(order, '\n')) // a child that does not read fails to be ready
+	go stdin.Write(order) // a child that does not read fails to be ready
 
 	timeout := time.NewTimer(childStart)
 	defer timeout.Stop()
 	select {
 	case line := <-first.line:
-		err = c.take(line)
+		err = take(c, line)
 	case <-c.exited:
 		err = fmt.Errorf("it ended before it was ready: %w", c.ending())
 	case <-timeout.C:
@@ -126,6 +140,16 @@ func (c *child) take(line []byte) error {
 	}
 	c.Addr, c.PID = r.Addr, r.PID
 	c.control = controlClient{base: "http://" + r.Control, token: r.Token, http: &http.Client{Timeout: childControl, Transport: &http.Transport{}}}
+	return nil
+}
+
+// takeNull reads the ready line of a server that does nothing.
+func (c *child) takeNull(line []byte) error {
+	var r nullReady
+	if err := json.Unmarshal(line, &r); err != nil || r.Addr == "" || r.PID == 0 {
+		return fmt.Errorf("its first line is %q: want JSON with addr and pid", line)
+	}
+	c.Addr, c.PID = r.Addr, r.PID
 	return nil
 }
 

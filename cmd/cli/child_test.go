@@ -29,7 +29,7 @@ func init() {
 		os.Unsetenv(childRole)
 		os.Exit(playRole(role))
 	}
-	if len(os.Args) == 3 && os.Args[1] == "serve" && os.Args[2] == "--child" {
+	if len(os.Args) > 2 && os.Args[1] == "serve" && (os.Args[2] == "--child" || os.Args[2] == "--null") {
 		os.Exit(Main())
 	}
 }

@@ -1,10 +1,12 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"strings"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -13,42 +15,38 @@ import (
 	"knee/ci/verdict"
 	"knee/generator/live"
 	"knee/generator/plan"
-	"knee/generator/record"
-	"knee/profiles"
 )
 
-// nullServer is the profile of a server that does nothing, as fast as it can:
-// what limits a run against it is the generator, and the machine.
-const nullServer = `
-name: doctor
-target: {workers: 64, service: {kind: constant, mean: 1us}}
-client: {timeout: 1s, grace: 1s, clients: 1}
-load: {arrivals: poisson, phases: [{kind: hold, rate: 1000, for: 500ms}]}
-`
+// doctorLoads are loads whose lag is told, whatever the ceiling is, in requests
+// per second.
+var doctorLoads = []float64{1000, 10_000}
 
-// doctorRates are the loads that doctor offers, in requests per second.
-var doctorRates = []float64{1000, 2000, 4000, 8000, 12000, 16000, 24000, 32000}
+// doctorSearch is how long after its start doctor begins to try a last load.
+const doctorSearch = 3900 * time.Millisecond
 
 // A checkup is what doctor found.
 type checkup struct {
 	Schema      string           `json:"schema"`
 	Machine     analysis.Machine `json:"machine"`
-	CeilingRPS  float64          `json:"ceiling_rps"` // largest load that was offered honestly
+	Engine      live.Engine      `json:"engine"`      // that carried the requests
+	CeilingRPS  float64          `json:"ceiling_rps"` // highest load that was offered honestly
+	ClosedRPS   float64          `json:"closed_rps"`  // of 64 callers in a closed loop
 	InFlight    int              `json:"in_flight"`   // attempts that can be open at once
 	InFlightBy  string           `json:"in_flight_by"`
 	ClockStepNS int64            `json:"clock_step_ns"`
-	Loads       []doctorLoad     `json:"loads"`
+	Loads       []doctorLoad     `json:"loads"` // ascending
 }
 
 // A doctorLoad is one load against the server that does nothing.
 type doctorLoad struct {
-	IntendedRPS float64 `json:"intended_rps"`
-	AnsweredRPS float64 `json:"answered_rps"`
-	LagP50MS    float64 `json:"lag_p50_ms"`
-	LagP99MS    float64 `json:"lag_p99_ms"`
-	ResponseP99 float64 `json:"response_p99_ms"`
-	CPUShare    float64 `json:"cpu_share"`
-	Honest      bool    `json:"honest"`
+	IntendedRPS float64  `json:"intended_rps"`
+	AnsweredRPS float64  `json:"answered_rps"`
+	LagP50MS    float64  `json:"lag_p50_ms"`
+	LagP99MS    float64  `json:"lag_p99_ms"`
+	ResponseP99 float64  `json:"response_p99_ms"`
+	CPUShare    *float64 `json:"cpu_share"` // of one CPU; null where it is not known
+	Honest      bool     `json:"honest"`
+	Why         string   `json:"why"` // it was not honest
 }
 
 func newDoctorCmd(w *world) *cobra.Command {
@@ -56,14 +54,17 @@ func newDoctorCmd(w *world) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "what this machine can honestly generate",
-		Long: `doctor sends more and more to a server that does nothing, and says up to which
-rate the load was really offered, how late requests were sent, and how many can
-be open at once. The server runs beside the generator, as it does in a run.`,
+		Long: `doctor offers loads to a server that does nothing, and says up to which rate a
+load is really offered (the ceiling), how late requests are sent, and how many
+can be open at once. The server runs beside the generator, as the built-in one
+does in a run. It takes less than five seconds.`,
 		Example: "  knee doctor\n  knee doctor --format json",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return runDoctor(cmd.Context(), w, o) },
 	}
-	cmd.Flags().StringVar(&o.format, "format", "text", "text or json")
+	f := cmd.Flags()
+	f.StringVar(&o.format, "format", "text", "`FORMAT`: text or json")
+	o.addGenerator(f)
 	o.color = "never"
 	return cmd
 }
@@ -73,25 +74,12 @@ func runDoctor(ctx context.Context, w *world, o *runOptions) error {
 	if err := o.check(); err != nil {
 		return err
 	}
-	c, err := startChild(ctx, []byte(nullServer), nil)
+	found, err := examine(ctx, o, w.now)
 	if err != nil {
-		return fail(verdict.CodeNotStarted, "starting the built-in server: %w", err)
-	}
-	defer c.Close()
-	bound := live.AutoInFlight(1e6, time.Second, time.Second)
-	found := checkup{
-		Schema: "knee.doctor/v1", Machine: thisMachine(), InFlight: bound.N, InFlightBy: bound.By, ClockStepNS: clockStep().Nanoseconds(),
-	}
-	for i, rate := range doctorRates {
-		load, err := tryRate(ctx, c, rate, i)
-		if err != nil {
-			return fail(verdict.CodeNotStarted, "%w", err)
+		if stopped := (*interrupt)(nil); errors.As(err, &stopped) {
+			return exit(stopped.code())
 		}
-		found.Loads = append(found.Loads, load)
-		if !load.Honest {
-			break
-		}
-		found.CeilingRPS = rate
+		return fail(verdict.CodeNotStarted, "%w", err)
 	}
 	if o.format == "json" {
 		e := json.NewEncoder(w.stdout)
@@ -102,85 +90,110 @@ func runDoctor(ctx context.Context, w *world, o *runOptions) error {
 	return nil
 }
 
-// doctorLag is the lag p99 above which a load was not offered honestly: a tenth
-// of a timeout of 100 ms.
-const doctorLag = 10 * time.Millisecond
+// examine measures what this machine can do.
+func examine(ctx context.Context, o *runOptions, now func() time.Time) (found *checkup, err error) {
+	began := now()
+	bound := live.AutoInFlight(plan.MaxRate, time.Second, time.Second)
+	found = &checkup{
+		Schema: "knee.doctor/v1", Machine: thisMachine(), InFlight: bound.N, InFlightBy: bound.By, ClockStepNS: clockStep().Nanoseconds(),
+	}
+	p := place(o.pin)
+	defer p.release()
+	cpus := usable(found.Machine)
+	if found.Machine.Placement = p.bound; p.bound != nil {
+		cpus = min(cpus, float64(p.generators))
+	}
+	c, err := startNull(ctx, p.server)
+	if err != nil {
+		return nil, fmt.Errorf("starting the server that does nothing: %w", err)
+	}
+	defer func() { err = errors.Join(err, c.Close()) }()
+	b, err := newProber(ctx, c.Addr, live.Engine(o.engine), found.Machine, cpus)
+	if err != nil {
+		return nil, err
+	}
+	defer b.driver.Close()
+	found.Engine = b.driver.Engine()
 
-// tryRate offers one load to the server at c for half a second.
-func tryRate(ctx context.Context, c *child, rate float64, seed int) (doctorLoad, error) {
-	target, err := live.ParseTarget("http://" + c.Addr + "/")
-	if err != nil {
-		return doctorLoad{}, err
+	if found.Loads, err = b.offer(ctx, lagFor, doctorLoads...); err != nil {
+		return nil, err
 	}
-	p, err := profiles.Load("-", profiles.Overrides{Stdin: strings.NewReader(nullServer)})
-	if err != nil {
-		return doctorLoad{}, err
+	if found.ClosedRPS, err = b.closedRate(ctx); err != nil {
+		return nil, err
 	}
-	series := record.NewSeries(classNames(p))
-	recorder := record.NewRecorder(record.RecorderOptions{
-		Classes: classNames(p), MaxLatency: 2 * time.Second,
-		Sink: func(d *record.Delta) { series.Add(d); d.Release() },
-	})
-	population := p.ClientOptions()
-	population.MaxInFlight = live.AutoInFlight(rate, time.Second, time.Second).N
-	d, err := live.New(live.Options{Target: target, Client: population, Recorder: recorder, Knee: true})
-	if err != nil {
-		return doctorLoad{}, err
+	offer := func(rate float64) (bool, error) {
+		loads, err := b.offer(ctx, probeFor, rate)
+		if err != nil {
+			return false, err
+		}
+		found.Loads = append(found.Loads, loads...)
+		return loads[0].Honest, nil
 	}
-	defer d.Close()
-	spec, err := p.Workload()
-	if err != nil {
-		return doctorLoad{}, err
+	more := func() bool { return now().Sub(began) < doctorSearch }
+	if found.CeilingRPS, err = ceiling(ceilingGuess*found.ClosedRPS, offer, more); err != nil {
+		return nil, err
 	}
-	spec.Seed = uint64(seed)
-	spec.Phases = []plan.Phase{
-		{Kind: plan.Hold, Label: analysis.Settle, Rate: rate, For: 100 * time.Millisecond},
-		{Kind: plan.Hold, Rate: rate, For: 400 * time.Millisecond},
+	for _, l := range found.Loads {
+		if l.Honest {
+			found.CeilingRPS = max(found.CeilingRPS, l.IntendedRPS)
+		}
 	}
-	pl, err := plan.New(spec)
-	if err != nil {
-		return doctorLoad{}, err
-	}
-	if err := d.Run(ctx, 0, pl); err != nil {
-		return doctorLoad{}, err
-	}
-	step := series.Steps()[1]
-	stats := d.Stats()
-	load := doctorLoad{
-		IntendedRPS: rate,
-		AnsweredRPS: float64(step.Total.Good) / step.Info.Duration.Seconds(),
-		LagP50MS:    ms(step.Lag.P50),
-		LagP99MS:    ms(step.Lag.P99),
-		ResponseP99: ms(step.Response.P99),
-		CPUShare:    stats.CPU.Seconds() / stats.Wall.Seconds(),
-	}
-	load.Honest = step.Total.Good*100 >= step.Total.Planned*98 && step.Lag.P99 <= doctorLag
-	return load, nil
+	slices.SortStableFunc(found.Loads, func(a, b doctorLoad) int { return cmp.Compare(a.IntendedRPS, b.IntendedRPS) })
+	return found, nil
 }
 
 func (c *checkup) print(w *world) {
 	m := c.Machine
-	fmt.Fprintf(w.stdout, "machine     %s/%s, %d CPUs, %s, %s\n", m.OS, m.Arch, m.CPUs, m.CPUModel, m.Go)
-	fmt.Fprintf(w.stdout, "in flight   at most %d (%s)\n", c.InFlight, c.InFlightBy)
-	fmt.Fprintf(w.stdout, "clock       steps of %d ns\n\n", c.ClockStepNS)
-	fmt.Fprintf(w.stdout, "  offered/s  answered/s  lag p50 ms  lag p99 ms  response p99 ms  CPU\n")
+	line := func(name, format string, args ...any) {
+		fmt.Fprintf(w.stdout, "%-12s", name)
+		fmt.Fprintf(w.stdout, format+"\n", args...)
+	}
+	line("machine", "%s/%s, %d CPUs, %s, %s", m.OS, m.Arch, m.CPUs, m.CPUModel, m.Go)
+	line("CPUs", "%s", cpusLine(m))
+	line("engine", "%s", c.Engine)
+	line("in flight", "at most %d (%s)", c.InFlight, c.InFlightBy)
+	line("descriptors", "%s", limitLine(m.Descriptors, "no limit"))
+	line("ports", "%s to one address", limitLine(m.Ports, "unknown"))
+	line("clock", "steps of %d ns", c.ClockStepNS)
+	fmt.Fprintf(w.stdout, "\n  offered/s  answered/s  lag p50 ms  lag p99 ms  response p99 ms   CPU\n")
 	for _, l := range c.Loads {
+		cpu := "   -"
+		if l.CPUShare != nil {
+			cpu = fmt.Sprintf("%3.0f%%", 100**l.CPUShare)
+		}
 		mark := ""
 		if !l.Honest {
-			mark = "  not offered honestly"
+			mark = "  " + l.Why
 		}
-		fmt.Fprintf(w.stdout, "  %9.0f  %10.0f  %10.2f  %10.2f  %15.2f  %3.0f%%%s\n",
-			l.IntendedRPS, l.AnsweredRPS, l.LagP50MS, l.LagP99MS, l.ResponseP99, 100*l.CPUShare, mark)
+		fmt.Fprintf(w.stdout, "  %9.0f  %10.0f  %10.3f  %10.3f  %15.3f  %s%s\n",
+			l.IntendedRPS, l.AnsweredRPS, l.LagP50MS, l.LagP99MS, l.ResponseP99, cpu, mark)
 	}
-	fmt.Fprintf(w.stdout, "\nceiling     ")
-	switch {
-	case c.CeilingRPS == 0:
-		fmt.Fprintf(w.stdout, "below %.0f/s: this machine is too busy to measure with\n", doctorRates[0])
-	case c.CeilingRPS == doctorRates[len(doctorRates)-1]:
-		fmt.Fprintf(w.stdout, "%.0f/s or more, generator and server together\n", c.CeilingRPS)
-	default:
-		fmt.Fprintf(w.stdout, "%.0f/s, generator and server together\n", c.CeilingRPS)
+	fmt.Fprintln(w.stdout)
+	line("closed loop", "%.0f/s by %d callers", c.ClosedRPS, probeConns)
+	if c.CeilingRPS == 0 {
+		line("ceiling", "none: this machine is too busy to measure with")
+		return
 	}
+	line("ceiling", "%.0f/s", c.CeilingRPS)
+}
+
+// cpusLine says which CPUs there are for whom.
+func cpusLine(m analysis.Machine) string {
+	s := fmt.Sprintf("%d of %d allowed", m.CPUsAllowed, m.CPUs)
+	if m.CPUQuota != nil {
+		s += fmt.Sprintf(", the time of %.3g by quota", *m.CPUQuota)
+	}
+	if m.Placement == nil {
+		return s + "; generator and server on all of them"
+	}
+	return s + fmt.Sprintf("; generator on %s, server on %s", m.Placement.Generator, m.Placement.Server)
+}
+
+func limitLine(limit *int, otherwise string) string {
+	if limit == nil {
+		return otherwise
+	}
+	return fmt.Sprint(*limit)
 }
 
 // clockStep returns the smallest step of the clock that can be seen.

@@ -69,10 +69,9 @@ func (o *runOptions) addLoad(f *pflag.FlagSet) {
 	f.Var((*given)(&o.url), "url", "drive the server at `URL` instead of the built-in one")
 	f.BoolVar(&o.virtual, "virtual", false, "run in virtual time, without sockets")
 	f.Var((*given)(&o.capacity), "capacity", "capacity of the server, as a `RATE`: what x is a multiple of")
-	f.StringVar(&o.engine, "engine", string(live.Auto), "what carries the requests: "+engineNames())
+	o.addGenerator(f)
 	f.Var((*given)(&o.out), "out", "keep the run in the folder `DIR`")
 	o.addOutput(f)
-	f.StringVar(&o.pin, "pin", pinAuto, "`WHEN` to bind generator and built-in server to CPUs of their own: auto, where there are two, or off")
 	f.BoolVar(&o.quiet, "quiet", false, "no progress")
 	f.BoolVar(&o.noTUI, "no-tui", false, "progress in plain lines, also on a terminal")
 	f.StringArrayVar(&o.allow, "allow", nil, "permit load on `HOST`, which is not loopback, repeatable")
@@ -83,6 +82,12 @@ func (o *runOptions) addLoad(f *pflag.FlagSet) {
 	f.BoolVar(&o.request.insecure, "insecure", false, "do not check the server's certificate")
 	f.StringArrayVar(&o.request.reject, "reject-when", nil, "`RULE` for what is a rejection, repeatable")
 	f.StringArrayVar(&o.request.success, "success-when", nil, "`RULE` for what is a success, repeatable")
+}
+
+// addGenerator adds the flags that say how requests are generated.
+func (o *runOptions) addGenerator(f *pflag.FlagSet) {
+	f.StringVar(&o.engine, "engine", string(live.Auto), "what carries the requests: "+engineNames())
+	f.StringVar(&o.pin, "pin", pinAuto, "`WHEN` to bind generator and built-in server to CPUs of their own: auto, where there are two, or off")
 }
 
 // addOutput adds the flags that say how a result is printed.

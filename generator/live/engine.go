@@ -48,8 +48,8 @@ func Engines() []Engine {
 	return names
 }
 
-// newTransport returns the transport that o asks for.
-func newTransport(o Options, now func() time.Duration) (transport, error) {
+// newTransport returns the transport that o asks for, and which engine it is of.
+func newTransport(o Options, now func() time.Duration) (Engine, transport, error) {
 	var why []string
 	for _, e := range engines() {
 		if o.Engine != "" && o.Engine != Auto && o.Engine != e.name {
@@ -57,12 +57,13 @@ func newTransport(o Options, now func() time.Duration) (transport, error) {
 		}
 		reason := e.refuses(&o)
 		if reason == "" {
-			return e.new(o, now)
+			t, err := e.new(o, now)
+			return e.name, t, err
 		}
 		why = append(why, fmt.Sprintf("%s: %s", e.name, reason))
 	}
 	if len(why) == 0 {
-		return nil, fmt.Errorf("engine %q: want one of %v", o.Engine, Engines())
+		return "", nil, fmt.Errorf("engine %q: want one of %v", o.Engine, Engines())
 	}
-	return nil, fmt.Errorf("no engine can do this: %s", strings.Join(why, "; "))
+	return "", nil, fmt.Errorf("no engine can do this: %s", strings.Join(why, "; "))
 }

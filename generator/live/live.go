@@ -63,6 +63,7 @@ type Driver struct {
 	started    time.Time
 	population *client.Population
 	recorder   *record.Recorder
+	engine     Engine
 	transport  transport
 	reset      func(context.Context) error
 	every      time.Duration // Options.Tick
@@ -103,7 +104,7 @@ func New(o Options) (*Driver, error) {
 	if d.notice != nil {
 		d.descriptors = host.OpenDescriptors()
 	}
-	d.transport, err = newTransport(o, d.Now)
+	d.engine, d.transport, err = newTransport(o, d.Now)
 	if err != nil {
 		return nil, fmt.Errorf("live: %w", err)
 	}
@@ -121,6 +122,9 @@ func patience(o client.Options) time.Duration {
 
 // Now returns the time since New.
 func (d *Driver) Now() time.Duration { return time.Since(d.started) }
+
+// Engine returns what carries the requests: never Auto.
+func (d *Driver) Engine() Engine { return d.engine }
 
 // Warm opens n connections and keeps them for the requests to come, so that the
 // first of them do not pay for connecting. It sends no request and counts none.
