@@ -19,20 +19,17 @@ import (
 
 func init() { parts["bare-loop"] = bareLoop }
 
-// bareTool is what is left of a closed loop in Go without a load generator around
-// it: this program, at self, started again for bareLoop. It is the line that
-// others can come near to.
+// bareTool is what is left of a load generator in Go without what makes it one:
+// this program, at self, started again for bareLoop. It is the line that others
+// can come near to: of requests per CPU second in a closed loop, and in an open
+// one of punctuality, for which it burns its CPU.
 func bareTool(self string) (tool, bool) {
-	return tool{
-		name: bareName,
-		path: self,
-		closed: func(j job) (command, error) {
-			return command{args: []string{
-				"bare-loop", "-url", j.url, "-conns", number(float64(j.conns)), "-for", j.span.String(),
-			}}, nil
-		},
-		parse: parseTally,
-	}, true
+	start := func(j job) (command, error) {
+		return command{args: []string{
+			"bare-loop", "-url", j.url, "-conns", number(float64(j.conns)), "-for", j.span.String(), "-rate", number(j.rate),
+		}}, nil
+	}
+	return tool{name: bareName, path: self, closed: start, open: start, parse: parseTally}, true
 }
 
 // bareLoop sends the same bytes over connections that one thread waits for, and
@@ -42,6 +39,7 @@ func bareLoop(ctx context.Context, args []string) error {
 	target := f.String("url", "", "server")
 	conns := f.Int("conns", 64, "connections")
 	span := f.Duration("for", time.Second, "how long")
+	rate := f.Float64("rate", 0, "requests per second; 0: a closed loop")
 	if err := f.Parse(args); err != nil {
 		return err
 	}
@@ -54,24 +52,38 @@ func bareLoop(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	n, err := l.run(ctx, *span)
-	if err != nil {
-		return err
+	if *rate > 0 {
+		err = l.open(ctx, *span, *rate)
+	} else {
+		err = l.closed(ctx, *span)
 	}
-	return json.NewEncoder(os.Stdout).Encode(tally{Requests: n})
+	if err != nil {
+		return fmt.Errorf("bare loop: %w", err)
+	}
+	return json.NewEncoder(os.Stdout).Encode(tally{Requests: l.answered})
 }
 
 // A bare is the state of a bareLoop.
 type bare struct {
-	epoll   int
-	request []byte
-	answer  int   // its length
-	left    []int // by descriptor: bytes of the answer that are still to come
+	epoll    int
+	request  []byte
+	answer   int // its length
+	conns    int
+	left     []int // by descriptor: bytes of the answer that are still to come
+	idle     []int // descriptors with no request under way
+	answered uint64
+	events   []unix.EpollEvent
+	in       []byte
 }
 
-// newBare connects, and sends the first request on each connection.
+// newBare opens the connections.
 func newBare(ctx context.Context, u *url.URL, conns int) (*bare, error) {
-	l := &bare{request: fmt.Appendf(nil, "GET %s HTTP/1.1\r\nHost: %s\r\n\r\n", u.RequestURI(), u.Host)}
+	l := &bare{
+		conns:   conns,
+		request: fmt.Appendf(nil, "GET %s HTTP/1.1\r\nHost: %s\r\n\r\n", u.RequestURI(), u.Host),
+		events:  make([]unix.EpollEvent, 256),
+		in:      make([]byte, 64<<10),
+	}
 	var err error
 	if l.epoll, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
 		return nil, err
@@ -99,9 +111,7 @@ func newBare(ctx context.Context, u *url.URL, conns int) (*bare, error) {
 		for len(l.left) <= fd {
 			l.left = append(l.left, 0)
 		}
-		if err := l.send(fd); err != nil {
-			return nil, err
-		}
+		l.idle = append(l.idle, fd)
 	}
 	return l, nil
 }
@@ -126,7 +136,7 @@ func answerLength(ctx context.Context, host string, request []byte) (int, error)
 			return len(got), nil
 		}
 		if err == io.EOF || len(got) > len(buf) {
-			return 0, errors.New("bare loop: want an answer with a body of two bytes")
+			return 0, errors.New("want an answer with a body of two bytes")
 		}
 		if err != nil {
 			return 0, err
@@ -134,37 +144,83 @@ func answerLength(ctx context.Context, host string, request []byte) (int, error)
 	}
 }
 
-func (l *bare) send(fd int) error {
-	l.left[fd] = l.answer
+// send sends a request on the connection that was used last of those that are
+// idle.
+func (l *bare) send() error {
+	last := len(l.idle) - 1
+	fd := l.idle[last]
+	l.idle, l.left[fd] = l.idle[:last], l.answer
 	if n, err := unix.Write(fd, l.request); err != nil || n < len(l.request) {
-		return fmt.Errorf("bare loop: %d bytes of a request were sent: %w", n, err)
+		return fmt.Errorf("%d bytes of a request were sent: %w", n, err)
 	}
 	return nil
 }
 
-// run returns how many answers came.
-func (l *bare) run(ctx context.Context, span time.Duration) (n uint64, err error) {
-	events := make([]unix.EpollEvent, 256)
-	in := make([]byte, 64<<10)
-	for until := time.Now().Add(span); time.Now().Before(until) && ctx.Err() == nil; {
-		ready, err := unix.EpollWait(l.epoll, events, 100)
-		if err != nil && err != unix.EINTR {
-			return n, err
+// receive reads what has come on at most the given number of connections, after
+// waiting for it for some milliseconds.
+func (l *bare) receive(most, ms int) error {
+	ready, err := unix.EpollWait(l.epoll, l.events[:most], ms)
+	if err != nil && err != unix.EINTR {
+		return err
+	}
+	for _, e := range l.events[:max(ready, 0)] {
+		fd := int(e.Fd)
+		got, err := unix.Read(fd, l.in)
+		if err != nil || got == 0 {
+			return fmt.Errorf("the server hung up: %w", err)
 		}
-		for _, e := range events[:max(ready, 0)] {
-			fd := int(e.Fd)
-			got, err := unix.Read(fd, in)
-			if err != nil || got == 0 {
-				return n, fmt.Errorf("bare loop: the server hung up: %w", err)
-			}
-			if l.left[fd] -= got; l.left[fd] > 0 {
-				continue
-			}
-			n++
-			if err := l.send(fd); err != nil {
-				return n, err
-			}
+		if l.left[fd] -= got; l.left[fd] <= 0 {
+			l.answered++
+			l.idle = append(l.idle, fd)
 		}
 	}
-	return n, nil
+	return nil
+}
+
+// closed sends a request wherever one was answered.
+func (l *bare) closed(ctx context.Context, span time.Duration) error {
+	for until := time.Now().Add(span); time.Now().Before(until) && ctx.Err() == nil; {
+		for len(l.idle) > 0 {
+			if err := l.send(); err != nil {
+				return err
+			}
+		}
+		if err := l.receive(len(l.events), 100); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// reading is how long before the next request is due the last answer is read: it
+// takes some microseconds.
+const reading = 15 * time.Microsecond
+
+// open sends requests at their instants, which it waits for by looking at the
+// clock. One that finds no idle connection waits for that.
+func (l *bare) open(ctx context.Context, span time.Duration, rate float64) error {
+	start := time.Now()
+	for i := range int(rate * span.Seconds()) {
+		due := time.Duration(float64(i) / rate * 1e9)
+		for left := due - time.Since(start); left > 0 || len(l.idle) == 0; left = due - time.Since(start) {
+			if left < reading && len(l.idle) > 0 {
+				continue
+			}
+			if err := l.receive(1, 0); err != nil {
+				return err
+			}
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+		}
+		if err := l.send(); err != nil {
+			return err
+		}
+	}
+	for until := time.Now().Add(time.Second); len(l.idle) < l.conns && time.Now().Before(until); {
+		if err := l.receive(len(l.events), 1); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"os"
 	"time"
 
 	"knee/analysis"
@@ -273,6 +274,7 @@ func (k *kit) holds(ctx context.Context, t tool, s *server, rate float64) (bool,
 	if err != nil {
 		return false, err
 	}
+	defer os.RemoveAll(j.dir)
 	j.span = time.Second
 	c, err := t.open(j)
 	if err != nil {

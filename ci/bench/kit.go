@@ -84,8 +84,10 @@ type observed struct {
 	others, stolen time.Duration // CPU time that neither the tool nor the server nor this program used
 }
 
-// observe runs a tool on its CPU, and adds up who used the machine meanwhile.
+// observe runs a tool on its CPU, and adds up who used the machine meanwhile. The
+// files of the job are gone then.
 func (k *kit) observe(ctx context.Context, t tool, c command, j job, s *server) (o observed, err error) {
+	defer os.RemoveAll(j.dir)
 	if c.path == "" {
 		c.path = t.path
 	}

@@ -103,15 +103,13 @@ func bench(ctx context.Context, o options, stdout, stderr io.Writer) error {
 	if len(r.Absent) > 0 {
 		fmt.Fprintf(stderr, "not here, and left out: %s\n", strings.Join(r.Absent, " "))
 	}
-	if err := k.measureAll(ctx, found); err != nil {
-		return err
-	}
+	stopped := k.measureAll(ctx, found)
 	r.Rows = k.sheet.rows
 	if k.wants("goals") {
 		r.Goals = goals(&k.sheet)
 	}
 	r.Disturbed = disturbed(k.sheet.rows)
-	return r.print(&o, stdout)
+	return errors.Join(r.print(&o, stdout), stopped) // what was measured until then is worth as much
 }
 
 // What tables call knee as it is without flags, and the loop that does nothing else.
@@ -135,7 +133,7 @@ func (k *kit) measureAll(ctx context.Context, found []tool) error {
 		}
 	}
 	if bare, ok := bareTool(k.self); ok {
-		closed = append(closed, bare)
+		closed, open = append(closed, bare), append(open, bare)
 	}
 	if k.wants("closed") {
 		if err := k.measureAllClosed(ctx, append(closed, found...)); err != nil {

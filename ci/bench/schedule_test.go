@@ -107,9 +107,15 @@ func TestAchieved(t *testing.T) {
 		at   []int64
 		want float64
 	}{
-		"all":                    {at10k(10_000, onTime), 1},
-		"more than asked":        {at10k(10_500, func(i int) time.Duration { return -time.Duration(i) * 5000 }), 1.05},
-		"what comes too late":    {at10k(10_500, onTime), 1},
+		"all":                 {at10k(10_000, onTime), 1},
+		"more than asked":     {at10k(10_500, func(i int) time.Duration { return -time.Duration(i) * 5000 }), 1.05},
+		"what comes too late": {at10k(10_500, onTime), 1},
+		"one long before": {at10k(10_001, func(i int) time.Duration {
+			if i == 0 {
+				return -time.Second
+			}
+			return 0
+		}), 1},
 		"half of the time":       {at10k(5_000, onTime), 0.5},
 		"half of the rate":       {at10k(10_000, func(i int) time.Duration { return time.Duration(i) * 100_000 }), 0.5},
 		"one":                    {[]int64{5}, 0.0001},
