@@ -22,6 +22,7 @@ type stretch struct {
 	length time.Duration
 	good   float64       // share that is good; the rest is rejected
 	unsent float64       // share that is not sent, of all
+	lost   record.Kind   // of what is not good; zero: Rejected
 	lag    time.Duration // of each attempt
 	until  time.Duration // when the load was stopped, of the step; 0: it was not
 }
@@ -54,6 +55,9 @@ func madeUp(stretches ...stretch) *record.Series {
 				e.Kind = record.Good
 			default:
 				e.Kind, e.Reason = record.Rejected, "queue_full"
+				if s.lost != 0 {
+					e.Kind, e.Reason = s.lost, ""
+				}
 			}
 			r.Attempt(i, 0, at, at, at+s.lag, true, false)
 			r.End(&e)

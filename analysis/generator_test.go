@@ -31,7 +31,8 @@ func TestGeneratorVerdict(t *testing.T) {
 	}
 	virtual := with(record.Reading{CPU: of(2), Descriptors: 100})
 	virtual.Run.Clock = Virtual
-	quick, uneasy, unsent := load(0, 500, 1), load(0, 500, 1), load(0, 500, 1)
+	quick, uneasy, unsent, tardy := load(0, 500, 1), load(0, 500, 1), load(0, 500, 1), load(0, 500, 0.9)
+	tardy.lost = record.Late
 	quick.lag, uneasy.lag, unsent.unsent = 2*time.Millisecond, 12*time.Millisecond, 0.01
 	for name, c := range map[string]struct {
 		s       stretch
@@ -46,6 +47,9 @@ func TestGeneratorVerdict(t *testing.T) {
 		"all CPUs full":              {load(0, 500, 1), with(record.Reading{CPU: of(1.95)}), "limited", false, []string{"generator limited: no CPU left, 98% of the 2 CPUs"}},
 		"the loop full":              {load(0, 500, 1), with(record.Reading{CPU: of(0.97), ThreadRan: of(0.96)}), "limited", false, []string{"no CPU left, its busiest thread ran 96% of the time"}},
 		"the loop full, of waiting":  {load(0, 500, 1), with(record.Reading{CPU: of(0.5), ThreadRan: of(0.4), ThreadWaited: of(0.56)}), "limited", false, []string{"ran 40% of the time, and waited 56%"}},
+		"starved, and all is well":   {load(0, 500, 1), with(record.Reading{CPU: of(0.4), ThreadRan: of(0.3), ThreadWaited: of(0.45)}), "suspect", true, []string{"waited for a CPU for 45% of the time"}},
+		"starved, and answers late":  {tardy, with(record.Reading{CPU: of(0.4), ThreadRan: of(0.3), ThreadWaited: of(0.45)}), "limited", false, []string{"generator limited: it waited for a CPU for 45% of the time, and 10.0% of the answers were late"}},
+		"answers late for no reason": {tardy, with(record.Reading{CPU: of(0.4), ThreadRan: of(0.3), ThreadWaited: of(0.2)}), "ok", true, nil},
 		"CPUs nearly full":           {load(0, 500, 1), with(record.Reading{CPU: of(1.8)}), "suspect", true, []string{"at 500/s the generator had little CPU left: 90% of the 2 CPUs"}},
 		"others on its CPU":          {load(0, 500, 1), with(record.Reading{CPU: of(0.4), ThreadRan: of(0.3), ThreadWaited: of(0.3)}), "suspect", true, []string{"waited for a CPU for 30% of the time"}},
 		"late":                       {uneasy, two, "suspect", true, []string{"lag p99 was 12.0 ms, above a twentieth", "where the median answer took 0.05 ms"}},

@@ -28,6 +28,9 @@ const (
 const (
 	// maxUnsent is the share of the arrivals of a step that may go unsent.
 	maxUnsent = 0.02
+	// maxLate is the share of the arrivals of a step that may be late, or time out,
+	// while the generator was starved.
+	maxLate = 0.02
 	// maxLag is the highest 99th percentile of the lag, as a share of the timeout.
 	maxLag = 0.1
 	// uneasyLag is the one from which the generator is suspect.
@@ -82,7 +85,7 @@ func StepOf(s *record.Step, series *record.Series, m Meta) Step {
 	step.SetAside = slices.Contains(m.SetAside, info.Trial)
 	step.Growing = growing(s.Info, series)
 	step.Generator = useOf(info.Start, info.Start+m.lasted(info), m)
-	step.Why = fault(s, step.Generator, m)
+	step.Why = fault(s, step, m)
 	step.Valid = step.Why == ""
 	return step
 }
@@ -131,7 +134,7 @@ func growing(info record.StepInfo, series *record.Series) bool {
 }
 
 // fault says why a step supports no claim about the server; "" when it does.
-func fault(s *record.Step, u *Use, m Meta) string {
+func fault(s *record.Step, step Step, m Meta) string {
 	switch s.Info.Phase {
 	case Settle, Drain:
 		return "not measured: " + s.Info.Phase
@@ -148,9 +151,15 @@ func fault(s *record.Step, u *Use, m Meta) string {
 		return fmt.Sprintf(limitedWhy+": %.1f%% unsent (%s)", 100*float64(t.Unsent)/float64(t.Planned), most(t.UnsentBy))
 	case m.Run.Clock == Wall && s.Lag.Count > 0 && s.Lag.P99 > time.Duration(maxLag*float64(m.patience())):
 		return fmt.Sprintf(limitedWhy+lateWhy+" p99 %.1f ms, above a tenth of the timeout", ms(s.Lag.P99))
-	case u != nil:
+	case step.Generator != nil:
+		u := step.Generator
 		if share, of := u.taken(m); share >= fullUse {
 			return limitedWhy + busyWhy + ", " + of
+		}
+		// Answers that came after the end of the step count as late here: see Point.
+		late := float64(t.Late+t.Timeout+t.Good-min(t.Good, step.GoodDuring)) / float64(t.Planned)
+		if late > maxLate && valueOf(u.WaitedShare) >= starved {
+			return fmt.Sprintf(limitedWhy+starvedWhy+" for %.0f%% of the time, and %.1f%% of the answers were late or did not come in time", 100**u.WaitedShare, 100*late)
 		}
 	}
 	return ""
@@ -171,7 +180,9 @@ func isLimited(s Step) bool { return strings.HasPrefix(s.Why, limitedWhy) }
 // Unpunctual says whether a step supports no claim because requests were sent
 // late, or answers perhaps read late, though all requests were sent.
 func (s Step) Unpunctual() bool {
-	return strings.HasPrefix(s.Why, limitedWhy+lateWhy) || strings.HasPrefix(s.Why, limitedWhy+busyWhy)
+	return slices.ContainsFunc([]string{lateWhy, busyWhy, starvedWhy}, func(how string) bool {
+		return strings.HasPrefix(s.Why, limitedWhy+how)
+	})
 }
 
 // limitedWhy begins Step.Why of a load that could not be offered, and what
@@ -180,6 +191,7 @@ const (
 	limitedWhy = "generator limited"
 	lateWhy    = ": lag"
 	busyWhy    = ": no CPU left"
+	starvedWhy = ": it waited for a CPU"
 )
 
 // most returns the reason with the highest count.

@@ -19,6 +19,9 @@ const (
 	// waiting is the share of the time that the busiest thread may be ready to run
 	// and have no CPU before the generator is suspect: others run on its CPUs.
 	waiting = 0.25
+	// starved is the one from which answers are read so late that what is late may
+	// be the generator's doing. Loads that went well all the same went well.
+	starved = 0.4
 	// nearLimit is the share of its descriptors that a generator may have open.
 	nearLimit = 0.9
 )

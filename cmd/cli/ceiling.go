@@ -26,7 +26,7 @@ const (
 	probeSettle = 200 * time.Millisecond // of a load, before it is measured
 	probeFor    = 200 * time.Millisecond // a load that is 5% too much is 20 ms late by then
 	lagFor      = 400 * time.Millisecond // of a load whose lag is told
-	probeConns  = 64 // connections that are there from the start, and callers of the closed loop
+	probeConns  = 64                     // connections that are there from the start, and callers of the closed loop
 	// probeLag is the timeout whose tenth the lag p99 must keep below: that of the
 	// built-in profiles.
 	probeLag = 100 * time.Millisecond
