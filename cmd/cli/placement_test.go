@@ -82,21 +82,3 @@ func TestPinRefuses(t *testing.T) {
 		t.Errorf("exit code %d, %q", code, stderr)
 	}
 }
-
-// Where the processes ran stands in the result, with what the generator took.
-func TestAResultSaysWhereAndHowTheGeneratorRan(t *testing.T) {
-	w, stdout, stderr := quietWorld("run", "default", "--format", "json", "--quiet", "--pin", "off", "--out", t.TempDir(),
-		"--set", "load.phases=[{kind: hold, rate: 0.2x, for: 1s}]")
-	switch code := run(context.Background(), w); code {
-	case verdict.CodeOK, verdict.CodeFailed, verdict.CodeInconclusive:
-	default:
-		t.Fatalf("exit code %d: %s", code, stderr)
-	}
-	r := resultIn(t, stdout.Bytes())
-	if r.Machine.Placement != nil {
-		t.Errorf("placed on %+v, though --pin is off", r.Machine.Placement)
-	}
-	if u := r.Steps[0].Generator; u == nil || u.Goroutines < 1 || runtime.GOOS == "linux" && (u.CPUShare == nil || u.MemoryBytes == 0) {
-		t.Errorf("of what the generator took it says %+v", u)
-	}
-}
