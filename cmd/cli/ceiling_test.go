@@ -60,6 +60,33 @@ func TestCeilingEnds(t *testing.T) {
 	}
 }
 
+// A load is tried again when others were perhaps in the way, and only then.
+func TestTwice(t *testing.T) {
+	disturbed, alone := 0.3, 0.02
+	for name, c := range map[string]struct {
+		tries []doctorLoad
+		more  bool
+		want  bool
+		made  int
+	}{
+		"honest at once":       {[]doctorLoad{{Honest: true, WaitedShare: &disturbed}}, true, true, 1},
+		"others, then nobody":  {[]doctorLoad{{WaitedShare: &disturbed}, {Honest: true}}, true, true, 2},
+		"others both times":    {[]doctorLoad{{WaitedShare: &disturbed}, {WaitedShare: &disturbed}}, true, false, 2},
+		"nobody in the way":    {[]doctorLoad{{WaitedShare: &alone}}, true, false, 1},
+		"nothing is known":     {[]doctorLoad{{}}, true, false, 1},
+		"others, and time out": {[]doctorLoad{{WaitedShare: &disturbed}}, false, false, 1},
+	} {
+		made := 0
+		got, err := twice(func(float64) (doctorLoad, error) {
+			made++
+			return c.tries[made-1], nil
+		}, func() bool { return c.more })(1000)
+		if got != c.want || made != c.made || err != nil {
+			t.Errorf("%s: %v, %v after %d tries; want %v after %d", name, got, err, made, c.want, c.made)
+		}
+	}
+}
+
 // What doctor says holds together. How much a machine can do is the machine's.
 func TestDoctor(t *testing.T) {
 	w, stdout, stderr := quietWorld("doctor", "--format", "json", "--pin", "off")

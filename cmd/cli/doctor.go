@@ -44,7 +44,8 @@ type doctorLoad struct {
 	LagP50MS    float64  `json:"lag_p50_ms"`
 	LagP99MS    float64  `json:"lag_p99_ms"`
 	ResponseP99 float64  `json:"response_p99_ms"`
-	CPUShare    *float64 `json:"cpu_share"` // of one CPU; null where it is not known
+	CPUShare    *float64 `json:"cpu_share"`    // of one CPU; null where it is not known
+	WaitedShare *float64 `json:"waited_share"` // of the time in which the busiest thread was ready and had no CPU
 	Honest      bool     `json:"honest"`
 	Why         string   `json:"why"` // it was not honest
 }
@@ -121,15 +122,15 @@ func examine(ctx context.Context, o *runOptions, now func() time.Time) (found *c
 	if found.ClosedRPS, err = b.closedRate(ctx); err != nil {
 		return nil, err
 	}
-	offer := func(rate float64) (bool, error) {
+	more := func() bool { return now().Sub(began) < doctorSearch }
+	offer := twice(func(rate float64) (doctorLoad, error) {
 		loads, err := b.offer(ctx, probeFor, rate)
 		if err != nil {
-			return false, err
+			return doctorLoad{}, err
 		}
 		found.Loads = append(found.Loads, loads...)
-		return loads[0].Honest, nil
-	}
-	more := func() bool { return now().Sub(began) < doctorSearch }
+		return loads[0], nil
+	}, more)
 	if found.CeilingRPS, err = ceiling(ceilingGuess*found.ClosedRPS, offer, more); err != nil {
 		return nil, err
 	}
