@@ -71,13 +71,14 @@ func (k *kit) measureGoals(ctx context.Context) error {
 func (k *kit) situation(name string) *row { return k.sheet.row(goalsTable, name, kneeName, 0) }
 
 // What a Poisson process is judged by: blocks of gaps between arrivals, each
-// compared with the exponential distribution of the rate that was asked for. The
-// gaps are those that the server sees, which tells no requests apart that come
-// faster than it reads them: some microseconds. In long rows of gaps that alone
-// shows, and fails every generator; bursts fail short ones too. Of blocks of a
+// compared with the exponential distribution of the rate that was asked for. One
+// thread sends one request after the other, so that no gap is shorter than what
+// that takes, some 10 µs: in long rows of gaps this alone shows, and every
+// generator fails. The block is as long as shows what is wrong by more than about
+// a quarter of the mean gap, such as requests that come in ticks. Of blocks of a
 // process that is exact 99 in 100 pass.
 const (
-	block       = 100  // gaps
+	block       = 50   // gaps
 	significant = 0.01 // probability below which a block fails
 	leastBlocks = 0.95 // share of them that has to pass
 )

@@ -45,8 +45,8 @@ func TestKolmogorov(t *testing.T) {
 	}
 }
 
-// A Poisson process passes, also when what is closer than 2 µs is seen as that;
-// equal gaps, the same at another rate, and what comes in ticks do not.
+// A Poisson process passes, also when what is closer than 15 µs is sent that far
+// apart; equal gaps, the same at another rate, and what comes in ticks do not.
 func TestExponentialBlocks(t *testing.T) {
 	const rate = 10_000.0
 	random := rand.New(rand.NewPCG(1, 2))
@@ -70,15 +70,26 @@ func TestExponentialBlocks(t *testing.T) {
 		}
 		return x
 	}
+	oneByOne := func(each float64) []float64 {
+		now, sent, x := 0.0, 0.0, make([]float64, len(exponential))
+		for i, gap := range exponential {
+			now += gap
+			at := max(now, sent+each)
+			x[i], sent = at-sent, at
+		}
+		return x
+	}
 	for name, test := range map[string]struct {
 		gaps        []float64
 		least, most float64
 	}{
 		"exponential":         {exponential, 0.98, 1},
-		"a server of 2µs":     {gaps(func(gap float64, _ int) float64 { return max(gap, 2000) }), 0.97, 1},
+		"15µs for each":       {oneByOne(15_000), 0.97, 1},
+		"40µs for each":       {oneByOne(40_000), 0, 0.05},
 		"equal":               {gaps(func(float64, int) float64 { return 1e9 / rate }), 0, 0},
-		"half of the rate":    {gaps(func(gap float64, _ int) float64 { return gap * 2 }), 0, 0.05},
+		"half of the rate":    {gaps(func(gap float64, _ int) float64 { return gap * 2 }), 0, 0.2},
 		"in ticks of 1ms":     {inTicks(1e6), 0, 0.05},
+		"in ticks of 100µs":   {inTicks(1e5), 0, 0.1},
 		"pairs at one moment": {gaps(func(gap float64, i int) float64 { return gap * float64(i%2) * 2 }), 0, 0},
 	} {
 		if got := exponentialBlocks(test.gaps, rate); got < test.least || got > test.most {
