@@ -18,7 +18,7 @@ const (
 	highUse = 0.85
 	// waiting is the share of the time that the busiest thread may be ready to run
 	// and have no CPU before the generator is suspect: others run on its CPUs.
-	waiting = 0.25
+	waiting = 0.33
 	// starved is the one from which answers are read so late that what is late may
 	// be the generator's doing. Loads that went well all the same went well.
 	starved = 0.4

@@ -27,10 +27,16 @@ type placement struct {
 	release    func()              // puts this process back to how it was
 }
 
+// perCPU is the highest load, in requests per second, for which one CPU is left to
+// the built-in server. A request costs that up to 50 µs, so that more than half of
+// the CPU would be taken, and soon the CPU would be what is measured.
+const perCPU = 10_000
+
 // place binds this process to some of its CPUs and leaves the others to a
-// built-in server, so that neither takes time from the other, nor moves: where it
-// may use two CPUs, and pin says auto. A system that refuses places by itself.
-func place(pin string) placement {
+// server of ours, so that neither takes time from the other, nor moves: where it
+// may use two CPUs, pin says auto, and what is left is enough for a load of up to
+// peak; 0: for whatever it is. A system that refuses places by itself.
+func place(pin string, peak float64) placement {
 	p := placement{release: func() {}}
 	_, chosen := os.LookupEnv("GOMAXPROCS")
 	if n := runtime.GOMAXPROCS(0); n < leastProcs && !chosen {
@@ -42,7 +48,7 @@ func place(pin string) placement {
 		return p
 	}
 	generator, server, ok := host.Split(host.Cores(all))
-	if !ok || host.Bind(generator) != nil {
+	if !ok || peak > perCPU*float64(len(server)) || host.Bind(generator) != nil {
 		return p
 	}
 	if !chosen {

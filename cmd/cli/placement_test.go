@@ -25,7 +25,7 @@ func TestPlace(t *testing.T) {
 	}
 	procs := runtime.GOMAXPROCS(0)
 	for _, pin := range []string{pinOff, pinAuto} {
-		p := place(pin)
+		p := place(pin, perCPU)
 		here, err := host.Allowed()
 		if err != nil {
 			t.Error(err)
@@ -60,6 +60,15 @@ func TestPlace(t *testing.T) {
 		if n := runtime.GOMAXPROCS(0); n != procs {
 			t.Errorf("%s: afterwards GOMAXPROCS %d, want %d", pin, n, procs)
 		}
+	}
+}
+
+// A load that is too much for the CPUs left to the server is not put on them.
+func TestPlaceLeavesAServerWhatItNeeds(t *testing.T) {
+	p := place(pinAuto, 1000*perCPU)
+	defer p.release()
+	if p.bound != nil {
+		t.Errorf("bound to %+v for %v requests per second", *p.bound, 1000*perCPU)
 	}
 }
 

@@ -186,7 +186,7 @@ func (s *session) start(ctx context.Context, recorder *record.Recorder, there *r
 			s.meta.Warnings = append(s.meta.Warnings, bound.String())
 		}
 	}
-	s.place(there == nil)
+	s.place(there == nil, peak)
 	options := live.Options{Client: population, Recorder: recorder, Observe: s.observe, Engine: live.Engine(s.o.engine), Tick: time.Duration(s.profile.Load.Tick)}
 	if there != nil {
 		options.Target, options.HTTP.Address = there.target, there.address
@@ -220,13 +220,14 @@ func (s *session) start(ctx context.Context, recorder *record.Recorder, there *r
 	return nil
 }
 
-// place says where this process runs, and a server that is ours.
-func (s *session) place(ours bool) {
+// place says where this process runs, and a server that is ours, under a load of
+// up to peak.
+func (s *session) place(ours bool, peak float64) {
 	pin := pinOff
 	if ours {
 		pin = s.o.pin
 	}
-	s.placed = place(pin)
+	s.placed = place(pin, peak)
 	m := &s.meta.Machine
 	if m.Placement = s.placed.bound; m.Placement != nil {
 		s.meta.CPUs = min(s.meta.CPUs, float64(s.placed.generators))

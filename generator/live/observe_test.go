@@ -65,3 +65,15 @@ func TestLongest(t *testing.T) {
 		}
 	}
 }
+
+// What a reading costs is what the generator pays five times a second.
+func BenchmarkObserverRead(b *testing.B) {
+	s := &memoryServer{talk: keepAnswering(func(net.Conn) bool { return true })}
+	d, _, _ := trip{url: "http://server", rate: 1, length: time.Second, options: inMemory(s, Options{Observe: func(record.Reading) {}})}.start(b)
+	defer d.Close()
+	o := newObserver(d)
+	b.ReportAllocs()
+	for b.Loop() {
+		o.read()
+	}
+}
