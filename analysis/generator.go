@@ -155,10 +155,14 @@ func doubts(measured []Step, m Meta) []string {
 	return all
 }
 
+// leastStolen is the share of one CPU from which what the hypervisor takes may
+// show.
+const leastStolen = 0.02
+
 // causes are what may have made a generator late that was.
 func causes(measured []Step, m Meta) []string {
 	var all []string
-	var pausing, full *Step
+	var pausing, robbed, full *Step
 	for i := range measured {
 		s := &measured[i]
 		u := s.Generator
@@ -168,12 +172,18 @@ func causes(measured []Step, m Meta) []string {
 		if u.GCPauseMS >= valueOf(s.LagMS.P99)/2 && u.GCPauseMS > ms(leastLag) && (pausing == nil || u.GCPauseMS > pausing.Generator.GCPauseMS) {
 			pausing = s
 		}
+		if stolen := valueOf(u.StolenShare); stolen >= leastStolen && (robbed == nil || stolen > *robbed.Generator.StolenShare) {
+			robbed = s
+		}
 		if m.Machine.Ports != nil && float64(u.Connections) >= nearLimit*float64(*m.Machine.Ports) && (full == nil || u.Connections > full.Generator.Connections) {
 			full = s
 		}
 	}
 	if pausing != nil {
 		all = append(all, fmt.Sprintf("at %.4g/s the garbage collector stopped the generator for up to %.1f ms", pausing.IntendedRPS, pausing.Generator.GCPauseMS))
+	}
+	if robbed != nil {
+		all = append(all, fmt.Sprintf("at %.4g/s the hypervisor had the CPUs do other things for %.1f%% of the time of one", robbed.IntendedRPS, 100**robbed.Generator.StolenShare))
 	}
 	if full != nil {
 		all = append(all, fmt.Sprintf("at %.4g/s %d connections were open, of %d local ports to one address", full.IntendedRPS, full.Generator.Connections, *m.Machine.Ports))

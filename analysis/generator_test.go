@@ -54,6 +54,8 @@ func TestGeneratorVerdict(t *testing.T) {
 		"others on its CPU":          {load(0, 500, 1), with(record.Reading{CPU: of(0.4), ThreadRan: of(0.3), ThreadWaited: of(0.35)}), "suspect", true, []string{"waited for a CPU for 35% of the time"}},
 		"late":                       {uneasy, two, "suspect", true, []string{"lag p99 was 12.0 ms, above a twentieth", "where the median answer took 0.05 ms"}},
 		"late, for the collector":    {uneasy, with(record.Reading{CPU: of(0.4), GCPause: 8 * time.Millisecond}), "suspect", true, []string{"lag p99", "median answer", "garbage collector stopped the generator for up to 8.0 ms"}},
+		"late, for the hypervisor":   {uneasy, with(record.Reading{CPU: of(0.4), ThreadRan: of(0.3), Stolen: of(0.1)}), "suspect", true, []string{"lag p99", "median answer", "the hypervisor had the CPUs do other things for 10.0% of the time of one"}},
+		"stolen, and all is well":    {load(0, 500, 1), with(record.Reading{CPU: of(0.4), ThreadRan: of(0.3), Stolen: of(0.1)}), "ok", true, nil},
 		"late for so quick a server": {quick, two, "suspect", true, []string{"the lag p99 was 2.00 ms, where the median answer took 0.05 ms"}},
 		"a few unsent":               {unsent, two, "suspect", true, []string{"5 of 500 requests were unsent (in_flight)"}},
 		"descriptors nearly out":     {load(0, 500, 1), with(record.Reading{CPU: of(0.4), Descriptors: 95}), "suspect", true, []string{"95 of 100 descriptors were open"}},

@@ -107,6 +107,7 @@ type Use struct {
 	CPUShare    *float64 `json:"cpu_share"`    // of all threads: can be above 1
 	ThreadShare *float64 `json:"thread_share"` // of the thread that ran or wanted to run most
 	WaitedShare *float64 `json:"waited_share"` // of the time in which that one was ready to run and had no CPU
+	StolenShare *float64 `json:"stolen_share"` // of one CPU, that the hypervisor had do other things, on all CPUs together
 	GCCycles    int      `json:"gc_cycles"`
 	GCPauseMS   float64  `json:"gc_pause_ms"`
 	Goroutines  int      `json:"goroutines"`

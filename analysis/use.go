@@ -37,7 +37,7 @@ func useOf(from, to time.Duration, m Meta) *Use {
 	middle := func(r record.Reading) time.Duration { return r.At - r.For/2 }
 	first := sort.Search(len(readings), func(i int) bool { return middle(readings[i]) >= from })
 	var u Use
-	var length, cpu, ran, waited time.Duration
+	var length, cpu, ran, waited, stolen time.Duration
 	for _, r := range readings[first:] {
 		if middle(r) >= to {
 			break
@@ -46,6 +46,7 @@ func useOf(from, to time.Duration, m Meta) *Use {
 		cpu += r.CPU
 		ran += r.ThreadRan
 		waited += r.ThreadWaited
+		stolen += r.Stolen
 		u.GCCycles += r.GCCycles
 		u.GCPauseMS = max(u.GCPauseMS, ms(r.GCPause))
 		u.Goroutines = max(u.Goroutines, r.Goroutines)
@@ -61,7 +62,7 @@ func useOf(from, to time.Duration, m Meta) *Use {
 		u.CPUShare = some(share(cpu))
 	}
 	if ran > 0 {
-		u.ThreadShare, u.WaitedShare = some(share(ran)), some(share(waited))
+		u.ThreadShare, u.WaitedShare, u.StolenShare = some(share(ran)), some(share(waited)), some(share(stolen))
 	}
 	return &u
 }

@@ -8,11 +8,15 @@ type Usage struct {
 	// The thread that ran or wanted to run most: how long it ran, and how long it
 	// was ready to and had no CPU. Both are 0 where the platform does not tell.
 	ThreadRan, ThreadWaited time.Duration
+	// Stolen is the time of this machine's CPUs, of all together, that its
+	// hypervisor gave to other machines; 0 where it is not known.
+	Stolen time.Duration
 }
 
 // A Meter measures what this process takes.
 type Meter struct {
 	cpu     time.Duration
+	stolen  time.Duration
 	threads map[string]threadTimes
 }
 
@@ -29,10 +33,10 @@ func NewMeter() *Meter {
 // Read returns what was taken since NewMeter or the last Read. It takes some tens
 // of microseconds.
 func (m *Meter) Read() Usage {
-	cpu, threads := CPUTime(), threadsNow()
-	u := Usage{CPU: cpu - m.cpu}
+	cpu, stolen, threads := CPUTime(), stolenNow(), threadsNow()
+	u := Usage{CPU: cpu - m.cpu, Stolen: stolen - m.stolen}
 	u.ThreadRan, u.ThreadWaited = busiest(m.threads, threads)
-	m.cpu, m.threads = cpu, threads
+	m.cpu, m.stolen, m.threads = cpu, stolen, threads
 	return u
 }
 

@@ -3,6 +3,8 @@ package host
 import (
 	"fmt"
 	"os"
+	"strconv"
+	"strings"
 	"time"
 )
 
@@ -25,6 +27,36 @@ func threadsNow() map[string]threadTimes {
 		}
 	}
 	return threads
+}
+
+// ticks is the unit of /proc/stat, the same on every Linux that Go runs on.
+const ticks = time.Second / 100
+
+// stolenNow returns how long the hypervisor had this machine's CPUs do other
+// things since it started.
+func stolenNow() time.Duration {
+	f, err := os.Open("/proc/stat")
+	if err != nil {
+		return 0
+	}
+	defer f.Close()
+	var head [512]byte // the first line is the sum of all CPUs
+	n, _ := f.Read(head[:])
+	return stolen(string(head[:n]))
+}
+
+// stolen reads the first line of /proc/stat.
+func stolen(text string) time.Duration {
+	const steal = 8 // fields of proc(5): cpu user nice system idle iowait irq softirq steal
+	fields := strings.Fields(text)
+	if len(fields) <= steal || fields[0] != "cpu" {
+		return 0
+	}
+	n, err := strconv.ParseInt(fields[steal], 10, 64)
+	if err != nil {
+		return 0
+	}
+	return time.Duration(n) * ticks
 }
 
 // Resident returns the memory that this process has, in bytes.

@@ -2,7 +2,11 @@
 
 package host
 
+import "time"
+
 func threadsNow() map[string]threadTimes { return nil }
+
+func stolenNow() time.Duration { return 0 }
 
 // Resident returns 0: it is not known here.
 func Resident() int64 { return 0 }

@@ -12,6 +12,7 @@ type Reading struct {
 	// was ready to and had no CPU.
 	ThreadRan    time.Duration `json:"thread_ran_ns"`
 	ThreadWaited time.Duration `json:"thread_waited_ns"`
+	Stolen       time.Duration `json:"stolen_ns"` // of all CPUs, by the hypervisor
 	GCCycles     int           `json:"gc_cycles"`
 	GCPause      time.Duration `json:"gc_pause_ns"` // the longest
 	Goroutines   int           `json:"goroutines"`  // at its end, as what follows
