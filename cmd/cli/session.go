@@ -214,8 +214,30 @@ func (s *session) start(ctx context.Context, recorder *record.Recorder, there *r
 		return fail(verdict.CodeUsage, "%w", err)
 	}
 	s.driver, s.live = d, d
+	if s.child != nil {
+		if err := s.warm(ctx, min(peak*s.longest().Seconds(), float64(population.MaxInFlight))); err != nil {
+			return err
+		}
+	}
 	if s.child != nil && len(s.profile.Faults) > 0 {
 		s.faults = newInjections(s.profile, childFaults{s.child}, s.event)
+	}
+	return nil
+}
+
+// mostWarm is how many connections to a server of ours are opened beforehand.
+const mostWarm = 4000
+
+// warm opens the connections that a server of ours can need, open being how many
+// requests can be open while they are answered in time. A load that begins at its
+// full rate would be late by what it takes to open them: 5 ms at 20,000/s. One
+// that refuses callers as they connect gets none, for it would count them.
+func (s *session) warm(ctx context.Context, open float64) error {
+	if s.profile.Target.ShedAt == "accept" {
+		return nil
+	}
+	if err := s.live.Warm(ctx, int(min(open, mostWarm))); err != nil {
+		return fail(verdict.CodeNotStarted, "%w", err)
 	}
 	return nil
 }
