@@ -50,6 +50,10 @@ type requestOptions struct {
 	body     string
 	bodyFile string
 	insecure bool
+	http1    bool
+	http2    bool
+	h2c      bool
+	conns    int
 	reject   []string
 	success  []string
 }
@@ -80,6 +84,10 @@ func (o *runOptions) addLoad(f *pflag.FlagSet) {
 	f.StringVar(&o.request.body, "body", "", "body of the request, as `TEXT`")
 	f.StringVar(&o.request.bodyFile, "body-file", "", "`FILE` with the body of the request")
 	f.BoolVar(&o.request.insecure, "insecure", false, "do not check the server's certificate")
+	f.BoolVar(&o.request.http1, "http1", false, "speak HTTP/1.1 (the default)")
+	f.BoolVar(&o.request.http2, "http2", false, "speak HTTP/2, to an https URL")
+	f.BoolVar(&o.request.h2c, "h2c", false, "speak HTTP/2 without TLS, to an http URL whose server is known to speak it")
+	f.IntVar(&o.request.conns, "connections", 0, "with --http2 or --h2c, at most `N` connections; 0: as many as the streams need")
 	f.StringArrayVar(&o.request.reject, "reject-when", nil, "`RULE` for what is a rejection, repeatable")
 	f.StringArrayVar(&o.request.success, "success-when", nil, "`RULE` for what is a success, repeatable")
 }
@@ -121,6 +129,9 @@ func (o *runOptions) check() error {
 	if o.request.body != "" && o.request.bodyFile != "" {
 		return fail(verdict.CodeUsage, "--body with --body-file: want one of them")
 	}
+	if _, err := o.protocol(); err != nil {
+		return err
+	}
 	if _, err := o.request.requests(); err != nil {
 		return err
 	}
@@ -149,6 +160,10 @@ func (o *requestOptions) first() string {
 		{"--body", o.body != ""},
 		{"--body-file", o.bodyFile != ""},
 		{"--insecure", o.insecure},
+		{"--http1", o.http1},
+		{"--http2", o.http2},
+		{"--h2c", o.h2c},
+		{"--connections", o.conns != 0},
 		{"--reject-when", len(o.reject) > 0},
 		{"--success-when", len(o.success) > 0},
 	} {

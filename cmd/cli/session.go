@@ -187,7 +187,12 @@ func (s *session) start(ctx context.Context, recorder *record.Recorder, there *r
 		}
 	}
 	s.place(there == nil, peak)
-	options := live.Options{Client: population, Recorder: recorder, Observe: s.observe, Engine: live.Engine(s.o.engine), Tick: time.Duration(s.profile.Load.Tick)}
+	options := live.Options{Client: population, Recorder: recorder, Observe: s.observe, Tick: time.Duration(s.profile.Load.Tick)}
+	var err error
+	if options.Engine, err = s.o.protocol(); err != nil {
+		return err
+	}
+	options.HTTP.MaxConns = s.o.request.conns
 	if there != nil {
 		options.Target, options.HTTP.Address = there.target, there.address
 		requests, err := s.o.request.requests()
@@ -448,7 +453,11 @@ func (s *session) finish() (*analysis.Result, error) {
 		s.meta.Run.DurationS = s.w.now().Sub(s.began).Seconds()
 	}
 	if s.live != nil {
-		if stats := s.live.Stats(); stats.CPU > 0 && stats.Wall > 0 {
+		stats := s.live.Stats()
+		if warning := streamLimit(stats.Streams); warning != "" {
+			s.meta.Warnings = append(s.meta.Warnings, warning)
+		}
+		if stats.CPU > 0 && stats.Wall > 0 {
 			share := stats.CPU.Seconds() / stats.Wall.Seconds()
 			s.meta.CPUShare = &share
 		}

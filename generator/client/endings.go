@@ -49,7 +49,7 @@ func (e *endings) has(a *Answer) bool {
 
 // certain are the failures of which it is known that the server has not worked:
 // there was no connection to it.
-var certain = []string{"refused", "unreachable", "dns", "tls", "connect", "connect_timeout", "reset_connect"}
+var certain = []string{"refused", "unreachable", "dns", "tls", "connect", "connect_timeout", "reset_connect", "not_h2", "h2_goaway", "h2_refused_stream"}
 
 // uncertain are answers of something between the caller and the server.
 var uncertain = []string{"status_502", "status_504"}
@@ -58,7 +58,8 @@ var uncertain = []string{"status_502", "status_504"}
 // e: the server may have done its work and only the answer is missing. That is so
 // after a timeout, after a connection that broke once the request was on its way,
 // and after the statuses 502 and 504, which a gateway gives in place of the server.
-// A rejection, any other status, and a connection that never stood are certain.
+// A rejection, any other status, a connection that never stood, and a stream that a
+// server says it has not looked at are certain.
 func Uncertain(e Answer) bool {
 	switch e.Result {
 	case TimedOut:

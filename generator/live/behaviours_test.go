@@ -36,7 +36,8 @@ func TestWhichFailuresAreUncertain(t *testing.T) {
 	for kind, want := range map[string]bool{
 		Refused: false, Unreachable: false, ConnectTimeout: false, DNS: false, TLS: false, Connect: false, ResetConnect: false,
 		ResetUpload: true, ResetIdle: true, Reset: true, EOF: true, ShortHead: true, ShortBody: true, ResetBody: true,
-		Malformed: true, HeadTooLarge: true,
+		Malformed: true, HeadTooLarge: true, TooManyInterim: true,
+		NotH2: false, H2GoAway: false, "h2_refused_stream": false, "h2_internal_error": true,
 		statusReason(500): false, statusReason(502): true,
 	} {
 		if got := client.Uncertain(client.Answer{Result: client.Failed, Reason: kind}); got != want {

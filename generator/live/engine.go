@@ -19,6 +19,8 @@ const (
 type engine struct {
 	name Engine
 	doc  string
+	// http2 says that it speaks HTTP/2, which is for the options to ask for.
+	http2 bool
 	// refuses says why the engine cannot do what o asks for; "" when it can.
 	refuses func(o *Options) string
 	new     func(o Options, now func() time.Duration) (transport, error)
@@ -36,6 +38,12 @@ func engines() []engine {
 		doc:     "HTTP/1.1 by net/http, a goroutine per request",
 		refuses: func(*Options) string { return "" },
 		new:     func(o Options, now func() time.Duration) (transport, error) { return newNetHTTP(o, now) },
+	}, engine{
+		name:    H2,
+		doc:     "HTTP/2 over TLS, or in the clear by prior knowledge; never chosen by itself",
+		http2:   true,
+		refuses: func(*Options) string { return "" },
+		new:     func(o Options, now func() time.Duration) (transport, error) { return newH2(o, now) },
 	})
 }
 
@@ -53,6 +61,9 @@ func newTransport(o Options, now func() time.Duration) (Engine, transport, error
 	var why []string
 	for _, e := range engines() {
 		if o.Engine != "" && o.Engine != Auto && o.Engine != e.name {
+			continue
+		}
+		if e.http2 && o.Engine != e.name {
 			continue
 		}
 		reason := e.refuses(&o)

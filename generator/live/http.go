@@ -13,6 +13,7 @@ type HTTP struct {
 	Address        string        // host:port to connect to; default that of the target
 	ConnectTimeout time.Duration // for connecting, and again for the TLS handshake; default 10s
 	MaxDials       int           // connections being opened at once; default 64
+	MaxConns       int           // connections to one host at once, by the engine H2; default 0: as many as the requests need
 	MaxHead        int64         // bytes of the head of an answer, informational ones included; default 64 KiB
 	NoKeepAlive    bool          // a connection for every attempt
 	TLS            *tls.Config   // of https; nil for the usual checks
@@ -24,8 +25,8 @@ type HTTP struct {
 // withDefaults returns h with its zero fields filled in, or an error for a field
 // outside its range.
 func (h HTTP) withDefaults(t *Target) (HTTP, error) {
-	if h.ConnectTimeout < 0 || h.MaxDials < 0 || h.MaxHead < 0 {
-		return h, fmt.Errorf("connect timeout %v, dials %d, head %d: want none of them negative", h.ConnectTimeout, h.MaxDials, h.MaxHead)
+	if h.ConnectTimeout < 0 || h.MaxDials < 0 || h.MaxConns < 0 || h.MaxHead < 0 {
+		return h, fmt.Errorf("connect timeout %v, dials %d, connections %d, head %d: want none of them negative", h.ConnectTimeout, h.MaxDials, h.MaxConns, h.MaxHead)
 	}
 	if h.Address == "" {
 		h.Address = t.Address()

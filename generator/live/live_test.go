@@ -28,7 +28,7 @@ func inMemory(s *memoryServer, o Options) Options {
 // inBubble runs a test on a clock of its own, with every engine that can follow it.
 func inBubble(t *testing.T, test func(*testing.T, Engine)) {
 	for _, e := range engines() {
-		if e.refuses(&Options{Target: &Target{scheme: "http"}, Coarse: true}) == "" {
+		if !e.http2 && e.refuses(&Options{Target: &Target{scheme: "http"}, Coarse: true}) == "" {
 			t.Run(string(e.name), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) { test(t, e.name) })
 			})

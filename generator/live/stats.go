@@ -11,6 +11,7 @@ type Traffic struct {
 	BodyBytes   uint64 // of answers, as received
 	OddRetry    uint64 // answers whose Retry-After could not be read
 	Surplus     uint64 // connections given up because bytes came that belong to no answer
+	Streams     StreamTraffic
 	ConnectP50  time.Duration
 	ConnectP99  time.Duration // of opening a connection, with name look-up and TLS; 0 when none was opened
 	ConnectMost time.Duration

@@ -1,0 +1,61 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	"knee/ci/verdict"
+	"knee/generator/live"
+)
+
+// protocol returns the engine that carries the requests, from the flags that name
+// it and those that name a version of HTTP.
+func (o *runOptions) protocol() (live.Engine, error) {
+	r, engine := &o.request, live.Engine(cmp.Or(o.engine, string(live.Auto)))
+	var given []string
+	for _, f := range []struct {
+		name  string
+		given bool
+	}{{"--http1", r.http1}, {"--http2", r.http2}, {"--h2c", r.h2c}} {
+		if f.given {
+			given = append(given, f.name)
+		}
+	}
+	secure := strings.HasPrefix(strings.ToLower(o.url), "https:")
+	two := r.http2 || r.h2c || engine == live.H2
+	switch {
+	case len(given) > 1:
+		return "", fail(verdict.CodeUsage, "%s with %s: want one of them", given[0], given[1])
+	case r.http2 && !secure && o.url != "":
+		return "", fail(verdict.CodeUsage, "--http2: want an https URL; HTTP/2 without TLS is --h2c")
+	case r.h2c && secure:
+		return "", fail(verdict.CodeUsage, "--h2c: want an http URL; HTTP/2 over TLS is --http2")
+	case r.http1 && engine == live.H2, (r.http2 || r.h2c) && engine != live.Auto && engine != live.H2:
+		return "", fail(verdict.CodeUsage, "%s with --engine %s: want an engine that speaks it, or none", given[0], engine)
+	case engine == live.H2 && o.url == "":
+		return "", fail(verdict.CodeUsage, "--engine %s: the built-in server does not speak HTTP/2; want --url as well", engine)
+	case r.conns < 0:
+		return "", fail(verdict.CodeUsage, "--connections %d: want 0 or more", r.conns)
+	case r.conns > 0 && !two:
+		return "", fail(verdict.CodeUsage, "--connections: want --http2 or --h2c as well; connections of HTTP/1.1 carry one request each at a time")
+	case two:
+		return live.H2, nil
+	}
+	return engine, nil
+}
+
+// streamLimit says that the streams which a server allows were what held requests
+// up; "" when none waited.
+func streamLimit(s live.StreamTraffic) string {
+	if s.Waits == 0 {
+		return ""
+	}
+	text := fmt.Sprintf("the server allows %d streams on a connection, and with the %d there were (--connections) requests waited for one %d times, 99%% of them up to %s",
+		s.Limit, s.Conns, s.Waits, s.WaitP99.Round(100*time.Microsecond))
+	if s.Unsent > 0 {
+		text += fmt.Sprintf("; %d callers gave up before", s.Unsent)
+	}
+	return text + ": that limit is part of what was measured"
+}
