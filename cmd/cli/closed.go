@@ -56,7 +56,11 @@ func runClosed(ctx context.Context, w *world, o *closedOptions) error {
 	if err != nil {
 		return fail(verdict.CodeUsage, "--url: %w", err)
 	}
-	if err := live.CheckHost(target, nil); err != nil {
+	routes, err := live.NewRoutes(live.HTTP{}, target)
+	if err != nil {
+		return fail(verdict.CodeUsage, "%w", err)
+	}
+	if err := routes.Check(nil); err != nil {
 		return fail(verdict.CodeNotStarted, "%w", err)
 	}
 	if o.conns < 1 {
@@ -75,6 +79,7 @@ func runClosed(ctx context.Context, w *world, o *closedOptions) error {
 	series := record.NewSeries([]string{class.Name})
 	d, err := live.New(live.Options{
 		Target: target,
+		Routes: routes,
 		Client: client.Options{Classes: []plan.Class{class}, Grace: time.Second, MaxInFlight: o.conns},
 		Recorder: record.NewRecorder(record.RecorderOptions{
 			Classes: []string{class.Name}, MaxLatency: 2 * time.Second,

@@ -130,11 +130,11 @@ func loadProfile(w *world, o *runOptions, name string) (*profiles.Profile, error
 	return p, nil
 }
 
-// A reached server is one that is not ours, and the address at which it takes
-// connections.
+// A reached server is one that is not ours and takes connections, and the ways to
+// it.
 type reached struct {
-	target  *live.Target
-	address string
+	target *live.Target
+	routes *live.Routes
 }
 
 // reach finds out whether load may be sent to the server at --url, and whether
@@ -144,14 +144,17 @@ func (s *session) reach(ctx context.Context) (*reached, error) {
 	if err != nil {
 		return nil, fail(verdict.CodeUsage, "--url: %w", err)
 	}
-	if err := live.CheckHost(target, s.o.allow); err != nil {
-		return nil, fail(verdict.CodeNotStarted, "%w", err)
-	}
-	tried, err := live.Preflight(ctx, target)
+	routes, err := live.NewRoutes(live.HTTP{}, target)
 	if err != nil {
+		return nil, fail(verdict.CodeUsage, "%w", err)
+	}
+	if err := routes.Check(s.o.allow); err != nil {
 		return nil, fail(verdict.CodeNotStarted, "%w", err)
 	}
-	return &reached{target: target, address: tried[len(tried)-1].Address}, nil
+	if err := routes.Reach(ctx); err != nil {
+		return nil, fail(verdict.CodeNotStarted, "%w", err)
+	}
+	return &reached{target: target, routes: routes}, nil
 }
 
 // start builds the driver, and the server where it is ours.
@@ -194,7 +197,7 @@ func (s *session) start(ctx context.Context, recorder *record.Recorder, there *r
 	}
 	options.HTTP.MaxConns = s.o.request.conns
 	if there != nil {
-		options.Target, options.HTTP.Address = there.target, there.address
+		options.Target, options.Routes = there.target, there.routes
 		requests, err := s.o.request.requests()
 		if err != nil {
 			return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"net"
+	"time"
 )
 
 // A socketError is a failure to open the network connection, as opposed to one
@@ -13,31 +14,21 @@ type socketError struct{ err error }
 func (e *socketError) Error() string { return e.err.Error() }
 func (e *socketError) Unwrap() error { return e.err }
 
-// socketKey is the key of the *socket that dialSocket fills in for dial.
-type socketKey struct{}
-
-// dial opens a connection to the server, ready for requests.
-func (t *netHTTP) dial(ctx context.Context) (*conn, error) {
-	s := &socket{}
-	c, err := t.dialer.NewClientConn(context.WithValue(ctx, socketKey{}, s), t.scheme, t.options.Address)
-	if err != nil {
-		return nil, err
+// dialEndpoint connects to e, from where it says.
+func dialEndpoint(ctx context.Context, e endpoint) (net.Conn, error) {
+	d := &net.Dialer{}
+	if e.local.IsValid() {
+		d.LocalAddr = &net.TCPAddr{IP: e.local.AsSlice()}
+		d.Control = portLater
 	}
-	return &conn{http: c, socket: s}, nil
+	return d.DialContext(ctx, e.network, e.String())
 }
 
-// dialSocket opens a network connection for http.Transport.
-func (t *netHTTP) dialSocket(ctx context.Context, network, address string) (net.Conn, error) {
-	dialing, cancel := context.WithTimeout(ctx, t.options.ConnectTimeout)
+// dialWithin is dialEndpoint for at most d.
+func dialWithin(ctx context.Context, d time.Duration, e endpoint) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, d)
 	defer cancel()
-	c, err := t.options.Dial(dialing, network, address)
-	if err != nil {
-		return nil, &socketError{err}
-	}
-	s := ctx.Value(socketKey{}).(*socket)
-	s.Conn, s.closed = c, func() { t.seen.open.Add(-1) }
-	t.seen.open.Add(1)
-	return s, nil
+	return dialEndpoint(ctx, e)
 }
 
 // serverName returns the configuration of TLS for a host: its certificate is

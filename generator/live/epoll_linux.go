@@ -70,7 +70,7 @@ func refusesEpoll(o *Options) string {
 		return "it waits in the kernel, not with timers"
 	case o.HTTP.Dial != nil:
 		return "it opens its connections itself"
-	case o.Target.scheme != "http":
+	case o.secure():
 		return "it does not speak TLS"
 	case !hasPwait2():
 		return "this kernel has no epoll_pwait2: want Linux 5.11 or newer"
@@ -85,7 +85,7 @@ func hasPwait2() bool {
 }
 
 func newEpoll(o Options, now func() time.Duration) (*epoll, error) {
-	options, err := o.HTTP.withDefaults(o.Target)
+	options, err := o.HTTP.withDefaults()
 	if err != nil {
 		return nil, err
 	}

@@ -86,7 +86,8 @@ func (e *epoll) dial(p *pollPool) error {
 	}
 	fd, err := connect(end)
 	if err != nil {
-		p.route.failed(end)
+		p.route.failed(end, err)
+		p.route.closed(end)
 		return err
 	}
 	e.numbers++
@@ -97,10 +98,10 @@ func (e *epoll) dial(p *pollPool) error {
 	}
 	if err := e.watch(fd, s.number, unix.EPOLLIN|unix.EPOLLOUT|unix.EPOLLRDHUP); err != nil {
 		_ = unix.Close(fd)
+		p.route.closed(end)
 		return err
 	}
 	e.sockets[fd] = s
-	p.route.opened(end)
 	p.dialing++
 	e.dialing.push(s)
 	return nil
@@ -114,12 +115,13 @@ func (e *epoll) opened(s *pollConn) {
 		err = unix.Errno(errno)
 	}
 	if err != nil {
-		p.route.failed(s.end)
+		p.route.failed(s.end, err)
 		e.hangUp(s)
 		e.dialFailed(p, err)
 		e.openMore(p)
 		return
 	}
+	p.route.opened(s.end)
 	p.dialing--
 	e.dialing.remove(s)
 	s.connect = e.now() - s.began
@@ -136,7 +138,7 @@ func (e *epoll) opened(s *pollConn) {
 func (e *epoll) giveUpDials(now time.Duration) {
 	for s := e.dialing.first; s != nil && s.began+e.options.ConnectTimeout <= now; s = e.dialing.first {
 		p := s.pool
-		p.route.failed(s.end)
+		p.route.failed(s.end, unix.ETIMEDOUT)
 		e.hangUp(s)
 		e.dialFailed(p, unix.ETIMEDOUT)
 		e.openMore(p)

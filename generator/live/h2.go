@@ -60,7 +60,7 @@ type StreamTraffic struct {
 }
 
 func newH2(o Options, now func() time.Duration) (*h2, error) {
-	options, err := o.HTTP.withDefaults(o.Target)
+	options, err := o.HTTP.withDefaults()
 	if err != nil {
 		return nil, err
 	}
@@ -90,11 +90,11 @@ func newH2(o Options, now func() time.Duration) (*h2, error) {
 // host returns what there is to the server of p.
 func (t *h2) host(p *prepared) *h2Host {
 	for _, h := range t.hosts {
-		if h.route == p.route && h.target == p.target {
+		if h.route == p.route {
 			return h
 		}
 	}
-	h := &h2Host{t: t, target: p.target, route: p.route}
+	h := &h2Host{t: t, route: p.route}
 	t.hosts = append(t.hosts, h)
 	return h
 }

@@ -31,20 +31,11 @@ func (h *h2Host) dial(ctx context.Context) (*h2Conn, error) {
 	}
 	dialing, cancel := context.WithTimeout(ctx, t.options.ConnectTimeout)
 	defer cancel()
-	var err error
-	if h.route == nil {
-		c.net, err = t.options.Dial(dialing, "tcp", t.options.Address)
-	} else if c.end, err = h.route.pick(); err == nil {
-		if c.net, err = dialEndpoint(dialing, c.end); err != nil {
-			h.route.failed(c.end)
-		} else {
-			h.route.opened(c.end)
-		}
-	}
+	socket, end, err := h.route.dial(dialing)
 	if err != nil {
 		return nil, err
 	}
-	socket := c.net
+	c.net, c.end = socket, end
 	defer context.AfterFunc(ctx, func() { _ = socket.Close() })()
 	if err := c.open(ctx); err != nil {
 		_ = socket.Close()
@@ -60,8 +51,8 @@ func (c *h2Conn) open(ctx context.Context) error {
 	if err := c.net.SetDeadline(time.Now().Add(c.t.options.ConnectTimeout)); err != nil {
 		return err
 	}
-	if c.host.target.scheme == "https" {
-		config := serverName(c.t.options.TLS, c.host.target.host)
+	if c.host.route.target.scheme == "https" {
+		config := serverName(c.t.options.TLS, c.host.route.target.host)
 		config.NextProtos = []string{http2.NextProtoTLS}
 		secured := tls.Client(c.net, config)
 		if err := secured.HandshakeContext(ctx); err != nil {
@@ -122,11 +113,7 @@ func (c *h2Conn) flush() error {
 }
 
 // left tells the route that the connection is gone.
-func (c *h2Conn) left() {
-	if r := c.host.route; r != nil {
-		r.closed(c.end)
-	}
-}
+func (c *h2Conn) left() { c.host.route.closed(c.end) }
 
 // An h2Head reads the heads of answers: HPACK needs every one of them read, those
 // that nobody waits for as well.

@@ -14,8 +14,7 @@ import (
 // are opened while HTTP.MaxConns allows it.
 type h2Host struct {
 	t       *h2
-	target  *Target
-	route   *route // nil when HTTP.Dial knows where to go
+	route   *route
 	waiting h2List
 	roomy   []*h2Conn // those with room, the one to be used next last
 	live    int       // connections that take new streams

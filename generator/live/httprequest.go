@@ -18,6 +18,7 @@ import (
 type httpRequest struct {
 	http http.Request
 	body []byte
+	pool *pool // whose connections carry it
 }
 
 func newHTTPRequest(p *prepared) (*httpRequest, error) {

@@ -32,6 +32,7 @@ type Options struct {
 	Recorder *record.Recorder // used by the goroutine that calls Run
 	Rules    Rules            // which answers are successes and rejections; zero: by status
 	HTTP     HTTP             // how connections are opened and used
+	Routes   *Routes          // where they go, for one driver; nil: made from HTTP
 	Knee     bool             // the server is ours: tell it class, client, work and time left in Knee headers
 	Reset    func(context.Context) error
 	// Coarse waits with the timers of package time alone. They fire up to a
@@ -65,6 +66,7 @@ type Driver struct {
 	recorder   *record.Recorder
 	engine     Engine
 	transport  transport
+	routes     *Routes
 	reset      func(context.Context) error
 	every      time.Duration // Options.Tick
 	patience   time.Duration // longest that an original can stay open after its arrival
@@ -104,11 +106,35 @@ func New(o Options) (*Driver, error) {
 	if d.notice != nil {
 		d.descriptors = host.OpenDescriptors()
 	}
+	if o.Routes == nil {
+		if o.Routes, err = NewRoutes(o.HTTP, o.targets()...); err != nil {
+			return nil, fmt.Errorf("live: %w", err)
+		}
+	}
+	d.routes = o.Routes
+	d.routes.lookUp(context.Background())
 	d.engine, d.transport, err = newTransport(o, d.Now)
 	if err != nil {
+		d.routes.close()
 		return nil, fmt.Errorf("live: %w", err)
 	}
 	return d, nil
+}
+
+// targets returns the servers that o names.
+func (o *Options) targets() []*Target {
+	all := []*Target{o.Target}
+	for _, r := range o.Requests {
+		if r.Target != nil {
+			all = append(all, r.Target)
+		}
+	}
+	return all
+}
+
+// secure reports whether a server wants TLS.
+func (o *Options) secure() bool {
+	return slices.ContainsFunc(o.targets(), func(t *Target) bool { return t.scheme == "https" })
 }
 
 // patience returns the longest that an original can stay open.
@@ -152,6 +178,7 @@ func (d *Driver) Reset(ctx context.Context) error {
 // goroutine of the driver is left.
 func (d *Driver) Close() error {
 	d.transport.close()
+	d.routes.close()
 	return nil
 }
 

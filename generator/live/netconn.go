@@ -2,7 +2,6 @@ package live
 
 import (
 	"context"
-	"net"
 	"sync"
 	"time"
 
@@ -20,8 +19,6 @@ const NetConn Engine = "netconn"
 type netConn struct {
 	sleeper
 	options  HTTP
-	secure   bool
-	host     string // whose certificate is wanted
 	knee     bool
 	rules    Rules
 	limits   http1.Limits
@@ -65,13 +62,13 @@ const (
 )
 
 func newNetConn(o Options, now func() time.Duration) (*netConn, error) {
-	options, err := o.HTTP.withDefaults(o.Target)
+	options, err := o.HTTP.withDefaults()
 	if err != nil {
 		return nil, err
 	}
 	t := &netConn{
 		sleeper: newSleeper(o.Coarse, now),
-		options: options, secure: o.Target.scheme == "https", host: o.Target.host, knee: o.Knee, rules: o.Rules,
+		options: options, knee: o.Knee, rules: o.Rules,
 		limits: http1.Limits{Head: int(options.MaxHead), Interim: mostInterim, Look: o.Rules.look()},
 		fields: http1.NewFields(o.Rules.names()...),
 	}
@@ -189,16 +186,4 @@ func (t *netConn) traffic() Traffic { return t.seen.traffic() }
 func (t *netConn) close() {
 	t.hangUp()
 	t.running.Wait()
-}
-
-// dialEndpoint connects to e, from where it says.
-func dialEndpoint(ctx context.Context, e endpoint) (net.Conn, error) {
-	if e.network == "unix" {
-		return (&net.Dialer{}).DialContext(ctx, "unix", e.path)
-	}
-	d := &net.Dialer{}
-	if e.local.IsValid() {
-		d.LocalAddr = &net.TCPAddr{IP: e.local.AsSlice()}
-	}
-	return d.DialContext(ctx, "tcp", e.addr.String())
 }

@@ -3,14 +3,13 @@ package live
 import (
 	"context"
 	"crypto/tls"
-	"net"
 )
 
 // A netPool keeps the connections of one route. A call takes the connection that
 // came to rest last; when there is none it waits for whichever comes first, one
 // that another call gives back or one opened for it.
 type netPool struct {
-	route   *route // nil when HTTP.Dial knows where to go
+	route   *route
 	resting []*stream
 	waiting callQueue
 	dialing int
@@ -93,22 +92,13 @@ func (s *stream) open() (err error, handshake bool) {
 	t := s.engine
 	ctx, cancel := context.WithTimeout(t.ctx, t.options.ConnectTimeout)
 	defer cancel()
-	var c net.Conn
-	if r := s.pool.route; r == nil {
-		c, err = t.options.Dial(ctx, "tcp", t.options.Address)
-	} else if s.end, err = r.pick(); err == nil {
-		if c, err = dialEndpoint(ctx, s.end); err != nil {
-			r.failed(s.end)
-		} else {
-			r.opened(s.end)
-		}
-	}
+	c, end, err := s.pool.route.dial(ctx)
 	if err != nil {
 		return err, false
 	}
-	s.peek = peeker(c)
-	if t.secure {
-		config := serverName(t.options.TLS, t.host)
+	s.end, s.peek = end, peeker(c)
+	if target := s.pool.route.target; target.scheme == "https" {
+		config := serverName(t.options.TLS, target.host)
 		config.NextProtos = []string{"http/1.1"}
 		secured := tls.Client(c, config)
 		shaking, cancel := context.WithTimeout(t.ctx, t.options.ConnectTimeout)
@@ -125,8 +115,4 @@ func (s *stream) open() (err error, handshake bool) {
 }
 
 // closed tells the route that the connection is gone.
-func (s *stream) closed() {
-	if r := s.pool.route; r != nil {
-		r.closed(s.end)
-	}
-}
+func (s *stream) closed() { s.pool.route.closed(s.end) }

@@ -21,9 +21,7 @@ import (
 type netHTTP struct {
 	relay
 	options  HTTP
-	scheme   string
-	dialer   *http.Transport
-	pool     *pool
+	routes   []*httpRoute
 	prepared [][]*httpRequest // by Request, then by class
 	rules    Rules
 	knee     bool
@@ -39,13 +37,13 @@ type netHTTP struct {
 const bodyBuffer = 16 << 10
 
 func newNetHTTP(o Options, now func() time.Duration) (*netHTTP, error) {
-	options, err := o.HTTP.withDefaults(o.Target)
+	options, err := o.HTTP.withDefaults()
 	if err != nil {
 		return nil, err
 	}
 	t := &netHTTP{
 		relay:   newRelay(o.Coarse, now),
-		options: options, scheme: o.Target.scheme, rules: o.Rules, knee: o.Knee,
+		options: options, rules: o.Rules, knee: o.Knee,
 	}
 	t.buffers.New = func() any {
 		return &reading{judge: judge{rules: o.Rules, odd: &t.seen.oddRetry}, buffer: make([]byte, bodyBuffer)}
@@ -54,27 +52,23 @@ func newNetHTTP(o Options, now func() time.Duration) (*netHTTP, error) {
 	if err != nil {
 		return nil, err
 	}
+	routes := map[*route]*httpRoute{}
 	for _, classes := range all {
 		requests := make([]*httpRequest, len(classes))
 		for i, p := range classes {
 			if requests[i], err = newHTTPRequest(p); err != nil {
 				return nil, err
 			}
+			r := routes[p.route]
+			if r == nil {
+				r = newHTTPRoute(p.route, options, now, &t.seen)
+				routes[p.route] = r
+				t.routes = append(t.routes, r)
+			}
+			requests[i].pool = r.pool
 		}
 		t.prepared = append(t.prepared, requests)
 	}
-	t.dialer = &http.Transport{
-		DialContext:            t.dialSocket,
-		TLSClientConfig:        serverName(options.TLS, o.Target.host),
-		TLSHandshakeTimeout:    options.ConnectTimeout,
-		DisableCompression:     true,
-		DisableKeepAlives:      options.NoKeepAlive,
-		MaxResponseHeaderBytes: options.MaxHead,
-		ExpectContinueTimeout:  time.Second,
-		Protocols:              new(http.Protocols),
-	}
-	t.dialer.Protocols.SetHTTP1(true)
-	t.pool = newPool(t.dial, options.MaxDials, now, &t.seen)
 	t.ctx, t.hangUp = context.WithCancel(context.Background())
 	return t, nil
 }
@@ -93,13 +87,13 @@ func (t *netHTTP) cancel(c *call) { c.carrier.(context.CancelFunc)() }
 
 // exchange sends c and reads the answer to its end.
 func (t *netHTTP) exchange(ctx context.Context, c *call) client.Answer {
-	n, err := t.pool.get(ctx)
+	p := t.prepared[c.arrival.Seq%uint64(len(t.prepared))][c.arrival.Class]
+	n, err := p.pool.get(ctx)
 	if err != nil {
 		c.done = t.now()
 		var network *socketError
 		return connectFailure(err, !errors.As(err, &network))
 	}
-	p := t.prepared[c.arrival.Seq%uint64(len(t.prepared))][c.arrival.Class]
 	req, body := p.of(ctx, c, t.knee)
 	began, sent, received := t.now(), n.socket.out.Load(), n.socket.in.Load()
 	kept := (n.used || n.rested) && !t.knee // our own server gives up no connection while it is idle
@@ -125,7 +119,7 @@ func (t *netHTTP) exchange(ctx context.Context, c *call) client.Answer {
 		}.kind()}
 	}
 	n.used = true
-	t.pool.put(n)
+	p.pool.put(n)
 	return a
 }
 
@@ -161,12 +155,14 @@ func (t *netHTTP) read(resp *http.Response) (client.Answer, error) {
 	return r.judge.answer(resp.StatusCode, httpFields(resp.Header), start), nil
 }
 
-func (t *netHTTP) warm(ctx context.Context, n int) error { return t.pool.warm(ctx, n) }
+func (t *netHTTP) warm(ctx context.Context, n int) error { return t.routes[0].pool.warm(ctx, n) }
 
 func (t *netHTTP) traffic() Traffic { return t.seen.traffic() }
 
 func (t *netHTTP) close() {
 	t.hangUp()
-	t.pool.close()
+	for _, r := range t.routes {
+		r.pool.close()
+	}
 	t.running.Wait()
 }

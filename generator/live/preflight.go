@@ -2,62 +2,92 @@ package live
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"strings"
+	"sync"
 	"time"
 )
 
-// perAddress bounds a connection attempt of Preflight.
-const perAddress = 3 * time.Second
+const (
+	// perAddress bounds a connection attempt of Reach.
+	perAddress = 3 * time.Second
+	// reachAtOnce is how many servers Reach looks at at once.
+	reachAtOnce = 16
+)
 
-// A Try is one address that Preflight connected to, or could not.
+// A Try is one address that Reach connected to, or could not.
 type Try struct {
 	Address string
 	Err     error // nil: it worked
 }
 
-// An UnreachableError says that no address of a target takes connections.
+// An UnreachableError says that no address of a server takes connections.
 type UnreachableError struct {
 	Target *Target
-	Tried  []Try // empty when the name could not be resolved
-	Err    error // of the name look-up, else of the last address
+	To     string // where its connections go; "" where that is the target's own address
+	Tried  []Try  // empty when the name could not be resolved
+	Err    error  // of the name look-up, else of the last address
 }
 
 func (e *UnreachableError) Error() string {
+	to := e.Target.String()
+	if e.To != "" {
+		to += " at " + e.To
+	}
 	if len(e.Tried) == 0 {
-		return fmt.Sprintf("connecting to %s: %v", e.Target, e.Err)
+		return fmt.Sprintf("connecting to %s: %v", to, e.Err)
 	}
 	tried := make([]string, len(e.Tried))
 	for i, t := range e.Tried {
 		tried[i] = fmt.Sprintf("%s: %v", t.Address, cause(t.Err))
 	}
-	return fmt.Sprintf("connecting to %s: tried %s", e.Target, strings.Join(tried, "; "))
+	return fmt.Sprintf("connecting to %s: tried %s", to, strings.Join(tried, "; "))
 }
 
 func (e *UnreachableError) Unwrap() error { return e.Err }
 
-// Preflight resolves the host of t, connects once to one address after the other
-// until one takes the connection, and hangs up. It returns the addresses tried,
-// the last of which worked: give it to HTTP.Address, so that a name is not looked
-// up again during the run. When none works it returns an *UnreachableError.
-func Preflight(ctx context.Context, t *Target) ([]Try, error) {
-	hosts, err := net.DefaultResolver.LookupHost(ctx, t.host)
-	if err != nil {
-		return nil, &UnreachableError{Target: t, Err: err}
+// Reach looks the names of all servers up and connects to each server once, to
+// one address after the other until one takes the connection, and hangs up. What
+// it finds out is where the connections of the run begin. For each server of which
+// no address works the error has an *UnreachableError.
+func (t *Routes) Reach(ctx context.Context) error {
+	errs := make([]error, len(t.order))
+	room := make(chan struct{}, reachAtOnce)
+	var all sync.WaitGroup
+	for i, r := range t.order {
+		room <- struct{}{}
+		all.Go(func() {
+			errs[i] = r.reach(ctx)
+			<-room
+		})
 	}
-	var tried []Try
-	for _, host := range hosts {
-		address := net.JoinHostPort(host, t.port)
+	all.Wait()
+	return errors.Join(errs...)
+}
+
+// reach is Reach for one server.
+func (r *route) reach(ctx context.Context) error {
+	failed := &UnreachableError{Target: r.target}
+	if to := r.hop.String(); to != r.target.Address() {
+		failed.To = to
+	}
+	asking, cancel := context.WithTimeout(ctx, longestLookup)
+	defer cancel()
+	if failed.Err = r.lookUp(asking); failed.Err != nil {
+		return failed
+	}
+	for _, p := range r.current() {
 		var c net.Conn
-		dialer := net.Dialer{Timeout: perAddress}
-		c, err = dialer.DialContext(ctx, "tcp", address)
-		tried = append(tried, Try{Address: address, Err: err})
-		if err == nil {
-			return tried, c.Close()
+		if c, failed.Err = dialWithin(ctx, perAddress, p.endpoint); failed.Err == nil {
+			r.opened(p.endpoint)
+			return c.Close()
 		}
+		r.failed(p.endpoint, failed.Err)
+		failed.Tried = append(failed.Tried, Try{Address: p.String(), Err: failed.Err})
 	}
-	return tried, &UnreachableError{Target: t, Tried: tried, Err: err}
+	return failed
 }
 
 // cause returns what is left of a dial error once the address, which its reader

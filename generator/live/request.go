@@ -14,6 +14,7 @@ import (
 
 // A Request is what is sent to the target.
 type Request struct {
+	Target *Target     // the server; default Options.Target
 	Method string      // default GET
 	Path   string      // path and query, sent byte for byte; default those of the target
 	Header http.Header // a Host among them replaces the target's
@@ -26,7 +27,7 @@ type Request struct {
 type prepared struct {
 	method string
 	target *Target     // whose connections carry it
-	route  *route      // to there; nil when HTTP.Dial knows it
+	route  *route      // to there
 	path   string      // path and query, as they go on the wire
 	host   string      // of the Host header
 	header http.Header // the others, by their canonical names
@@ -39,14 +40,16 @@ func prepareAll(o Options) ([][]*prepared, error) {
 	if len(requests) == 0 {
 		requests = []Request{{}}
 	}
-	var to *route
-	if o.HTTP.Dial == nil {
-		to = newRoute(cmp.Or(o.HTTP.Address, o.Target.Address()))
-	}
 	all := make([][]*prepared, len(requests))
 	for i, r := range requests {
-		for _, c := range o.Client.Classes {
-			p, err := prepare(r, o.Target, c, o.Knee)
+		t := cmp.Or(r.Target, o.Target)
+		to := o.Routes.add(t)
+		for j, c := range o.Client.Classes {
+			if j > 0 && !o.Knee { // nobody is told the class
+				all[i] = append(all[i], all[i][0])
+				continue
+			}
+			p, err := prepare(r, t, c, o.Knee)
 			if err != nil {
 				return nil, fmt.Errorf("request %d: %w", i+1, err)
 			}

@@ -6,7 +6,6 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -113,35 +112,3 @@ func (t *Target) Address() string { return net.JoinHostPort(t.host, t.port) }
 
 // Path returns path and query as they go on the wire.
 func (t *Target) Path() string { return t.path }
-
-// loopback reports whether the host is this machine by definition.
-func (t *Target) loopback() bool {
-	if a, err := netip.ParseAddr(t.host); err == nil {
-		return a.Unmap().IsLoopback()
-	}
-	name := strings.ToLower(strings.TrimSuffix(t.host, "."))
-	return name == "localhost" || strings.HasSuffix(name, ".localhost")
-}
-
-// A HostError says that load may not be sent to a host without permission.
-type HostError struct {
-	Host    string
-	Allowed []string
-}
-
-func (e *HostError) Error() string {
-	return fmt.Sprintf("host %s is not loopback and not allowed (allowed: %s): this tool can take a server down; permit it with --allow %s",
-		e.Host, strings.Join(append([]string{"loopback"}, e.Allowed...), ", "), e.Host)
-}
-
-// CheckHost returns a *HostError unless t is loopback or its host, or host:port,
-// is in allow. Case does not matter.
-func CheckHost(t *Target, allow []string) error {
-	named := func(a string) bool {
-		return strings.EqualFold(a, t.host) || strings.EqualFold(a, t.Address())
-	}
-	if t.loopback() || slices.ContainsFunc(allow, named) {
-		return nil
-	}
-	return &HostError{Host: t.host, Allowed: allow}
-}

@@ -1,7 +1,6 @@
 package live
 
 import (
-	"errors"
 	"net"
 	"strings"
 	"testing"
@@ -82,73 +81,4 @@ func FuzzParseTarget(f *testing.F) {
 			t.Errorf("%q: %v", raw, err)
 		}
 	})
-}
-
-func TestCheckHost(t *testing.T) {
-	allow := []string{"Shop.example", "10.0.0.1:8080"}
-	for raw, fine := range map[string]bool{
-		"http://localhost":        true,
-		"http://api.localhost:1":  true,
-		"http://127.9.9.9":        true,
-		"http://[::1]:1":          true,
-		"http://[::1%25lo]:1":     true,
-		"http://[::ffff:7f00:1]":  true,
-		"http://shop.example:81":  true,
-		"http://10.0.0.1:8080":    true,
-		"http://10.0.0.1:8081":    false,
-		"http://www.shop.example": false,
-		"http://localhost.com":    false,
-		"http://0.0.0.0":          false,
-		"http://192.168.0.1":      false,
-	} {
-		target, err := ParseTarget(raw)
-		if err != nil {
-			t.Fatal(err)
-		}
-		err = CheckHost(target, allow)
-		var refused *HostError
-		if fine != (err == nil) || err != nil && !errors.As(err, &refused) {
-			t.Errorf("%s: error %v: want allowed %v", raw, err, fine)
-		}
-	}
-}
-
-func TestPreflight(t *testing.T) {
-	s := serveRaw(t, func(*net.TCPConn) {})
-	_, port, _ := net.SplitHostPort(s.listener.Addr().String())
-	target, err := ParseTarget("http://localhost:" + port)
-	if err != nil {
-		t.Fatal(err)
-	}
-	tried, err := Preflight(t.Context(), target)
-	if err != nil {
-		t.Fatalf("tried %v: %v", tried, err)
-	}
-	if last := tried[len(tried)-1]; last.Address != "127.0.0.1:"+port || last.Err != nil {
-		t.Errorf("the last address tried is %v: want the one that is listened on", last)
-	}
-}
-
-func TestPreflightNamesWhatItTried(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	l.Close()
-	target, err := ParseTarget("http://me:secret@" + l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = Preflight(t.Context(), target)
-	var unreachable *UnreachableError
-	if !errors.As(err, &unreachable) || !strings.Contains(err.Error(), "tried "+l.Addr().String()+": ") || strings.Contains(err.Error(), "secret") {
-		t.Errorf("error %v: want the address tried and no password", err)
-	}
-	target, err = ParseTarget("http://name.invalid")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err = Preflight(t.Context(), target); !errors.As(err, &unreachable) || len(unreachable.Tried) != 0 {
-		t.Errorf("error %v: want an UnreachableError that tried nothing", err)
-	}
 }
