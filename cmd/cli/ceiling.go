@@ -59,7 +59,7 @@ func newProber(ctx context.Context, addr string, engine live.Engine, machine ana
 		meta:    analysis.Meta{Run: analysis.Run{Clock: analysis.Wall}, Machine: machine, Timeout: probeLag, CPUs: cpus},
 	}
 	population := p.ClientOptions()
-	population.MaxInFlight = live.AutoInFlight(plan.MaxRate, longestTimeout(p), population.Grace).N
+	population.MaxInFlight = live.AutoInFlight(plan.MaxRate, longestTimeout(p), population.Grace, 0).N
 	b.driver, err = live.New(live.Options{
 		Target: target, Client: population, Engine: engine,
 		Recorder: record.NewRecorder(record.RecorderOptions{

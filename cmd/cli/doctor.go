@@ -13,6 +13,7 @@ import (
 
 	"knee/analysis"
 	"knee/ci/verdict"
+	"knee/generator/host"
 	"knee/generator/live"
 	"knee/generator/plan"
 )
@@ -94,7 +95,7 @@ func runDoctor(ctx context.Context, w *world, o *runOptions) error {
 // examine measures what this machine can do.
 func examine(ctx context.Context, o *runOptions, now func() time.Time) (found *checkup, err error) {
 	began := now()
-	bound := live.AutoInFlight(plan.MaxRate, time.Second, time.Second)
+	bound := live.AutoInFlight(plan.MaxRate, time.Second, time.Second, host.Ports())
 	found = &checkup{
 		Schema: "knee.doctor/v1", Machine: thisMachine(), InFlight: bound.N, InFlightBy: bound.By, ClockStepNS: clockStep().Nanoseconds(),
 	}

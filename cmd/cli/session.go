@@ -183,7 +183,11 @@ func (s *session) start(ctx context.Context, recorder *record.Recorder, there *r
 			peak = plan.MaxRate
 		}
 		attempts := float64(client.Attempts(population.Behaviours))
-		bound := live.AutoInFlight(attempts*peak, s.longest(), population.Grace)
+		ports := 0 // those of a server of ours suffice: see live.Routes.Ports
+		if there != nil {
+			ports = there.routes.Ports()
+		}
+		bound := live.AutoInFlight(attempts*peak, s.longest(), population.Grace, ports)
 		population.MaxInFlight = bound.N
 		if known && bound.By != "load" {
 			s.meta.Warnings = append(s.meta.Warnings, bound.String())

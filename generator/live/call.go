@@ -12,6 +12,7 @@ import (
 // the call back.
 type call struct {
 	arrival plan.Arrival
+	request int           // index of the Request in Options.Requests
 	number  int           // of the attempt, from 1
 	left    time.Duration // what is left of the attempt's time as it is sent
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"net"
+	"strings"
 	"time"
 )
 
@@ -39,7 +40,7 @@ func serverName(c *tls.Config, host string) *tls.Config {
 	}
 	c = c.Clone()
 	if c.ServerName == "" {
-		c.ServerName = host
+		c.ServerName, _, _ = strings.Cut(host, "%") // a zone is none of the server's business
 	}
 	return c
 }

@@ -175,7 +175,7 @@ func (e *epoll) send(c *call) {
 }
 
 func (e *epoll) requestOf(c *call) *pollRequest {
-	return &e.requests[c.arrival.Seq%uint64(len(e.requests))][c.arrival.Class]
+	return &e.requests[c.request][c.arrival.Class]
 }
 
 func (e *epoll) cancel(c *call) {

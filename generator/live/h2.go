@@ -103,7 +103,7 @@ func (t *h2) send(c *call) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	s := t.take()
-	s.call, s.request = c, t.requests[c.arrival.Seq%uint64(len(t.requests))][c.arrival.Class]
+	s.call, s.request = c, t.requests[c.request][c.arrival.Class]
 	c.carrier = s
 	s.request.host.send(s)
 }

@@ -21,7 +21,7 @@ func (b Bound) String() string {
 	case Descriptors:
 		return fmt.Sprintf("%d in flight, by the limit of file descriptors (ulimit -n); the load can need %d", b.N, b.Needs)
 	case Ports:
-		return fmt.Sprintf("%d in flight, by the local ports to one address; the load can need %d", b.N, b.Needs)
+		return fmt.Sprintf("%d in flight, by the local ports; the load can need %d", b.N, b.Needs)
 	}
 	return fmt.Sprintf("%d in flight", b.N)
 }
@@ -44,10 +44,12 @@ const (
 // Each attempt in flight holds a connection of HTTP/1.1, that is a descriptor and
 // a local port; where this machine has fewer, the bound is what it has, so that
 // what exceeds it is counted as unsent at once instead of failing as it connects.
+// ports is how many connections there are local ports for, 0 for no limit: see
+// Routes.Ports and host.Ports.
 //
 // The result is at least 1.
-func AutoInFlight(rate float64, timeout, grace time.Duration) Bound {
-	return autoInFlight(rate, timeout+grace, host.Descriptors(), host.Ports())
+func AutoInFlight(rate float64, timeout, grace time.Duration, ports int) Bound {
+	return autoInFlight(rate, timeout+grace, host.Descriptors(), ports)
 }
 
 // autoInFlight is AutoInFlight on a machine with these limits; 0 is no limit.

@@ -27,7 +27,7 @@ func TestAutoInFlight(t *testing.T) {
 			}
 		})
 	}
-	if b := AutoInFlight(1, time.Second, 0); b.N < 1 {
+	if b := AutoInFlight(1, time.Second, 0, 0); b.N < 1 {
 		t.Errorf("on this machine: %v", b)
 	}
 }

@@ -27,7 +27,10 @@ import (
 // Options describe a live run.
 type Options struct {
 	Target   *Target          // the server
-	Requests []Request        // sent in turn; none: one GET of the target's path
+	Requests []Request        // what is sent; none: one GET of the target's path
+	// Order returns which of Requests an arrival brings, by its number in the plan,
+	// from 0; nil: one after the other, and from the start again.
+	Order    func(seq uint64) int
 	Client   client.Options   // MaxInFlight is best taken from AutoInFlight
 	Recorder *record.Recorder // used by the goroutine that calls Run
 	Rules    Rules            // which answers are successes and rejections; zero: by status
@@ -67,6 +70,7 @@ type Driver struct {
 	engine     Engine
 	transport  transport
 	routes     *Routes
+	order      func(seq uint64) int // Options.Order
 	reset      func(context.Context) error
 	every      time.Duration // Options.Tick
 	patience   time.Duration // longest that an original can stay open after its arrival
@@ -101,7 +105,12 @@ func New(o Options) (*Driver, error) {
 		reset:      o.Reset,
 		every:      o.Tick,
 		patience:   patience(o.Client),
+		order:      o.Order,
 		notice:     o.Observe,
+	}
+	if d.order == nil {
+		n := uint64(max(1, len(o.Requests)))
+		d.order = func(seq uint64) int { return int(seq % n) }
 	}
 	if d.notice != nil {
 		d.descriptors = host.OpenDescriptors()
@@ -295,6 +304,7 @@ func (d *Driver) carryOut(effects []client.Effect) {
 			c := d.calls.take()
 			c.attempt = e.Attempt
 			c.arrival, c.number = e.Attempt.Arrival, e.Attempt.Number
+			c.request = d.order(c.arrival.Seq)
 			c.left = min(e.Attempt.Timeout, e.Attempt.Deadline) - e.Attempt.Sent
 			e.Attempt.Shell = c
 			d.transport.send(c)

@@ -108,7 +108,7 @@ func (t *netConn) send(c *call) {
 }
 
 func (t *netConn) requestOf(c *call) *netRequest {
-	return &t.requests[c.arrival.Seq%uint64(len(t.requests))][c.arrival.Class]
+	return &t.requests[c.request][c.arrival.Class]
 }
 
 func (t *netConn) cancel(c *call) {

@@ -87,7 +87,7 @@ func (t *netHTTP) cancel(c *call) { c.carrier.(context.CancelFunc)() }
 
 // exchange sends c and reads the answer to its end.
 func (t *netHTTP) exchange(ctx context.Context, c *call) client.Answer {
-	p := t.prepared[c.arrival.Seq%uint64(len(t.prepared))][c.arrival.Class]
+	p := t.prepared[c.request][c.arrival.Class]
 	n, err := p.pool.get(ctx)
 	if err != nil {
 		c.done = t.now()

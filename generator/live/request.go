@@ -84,7 +84,7 @@ func prepare(r Request, t *Target, class plan.Class, knee bool) (*prepared, erro
 	if header == nil {
 		header = http.Header{}
 	}
-	host := t.given
+	host := t.hostField()
 	if h := header.Get("Host"); h != "" {
 		host = h
 		header.Del("Host")

@@ -109,17 +109,23 @@ func (t *Routes) close() {
 }
 
 // Ports returns how many connections the local ports have room for, 0 for as many
-// as anybody wants: to addresses of this machine further ones are opened from
-// 127.0.0.2, 127.0.0.3 and so on.
+// as anybody wants: to 127.0.0.0/8 further ones are opened from 127.0.0.2,
+// 127.0.0.3 and so on. It is right after Reach.
 func (t *Routes) Ports() int {
+	servers := map[endpoint]bool{}
 	for _, r := range t.order {
-		for _, p := range r.current() {
-			if p.network == "tcp" && !hasSources(p.endpoint) {
-				return host.Ports()
-			}
+		r.mu.Lock()
+		if p := r.choose(t.now()); p != nil {
+			servers[p.endpoint] = true
+		}
+		r.mu.Unlock()
+	}
+	for e := range servers {
+		if e.network != "tcp" || hasSources(e) {
+			return 0
 		}
 	}
-	return 0
+	return len(servers) * host.Ports()
 }
 
 // places returns the endpoints of a hop.

@@ -82,3 +82,22 @@ func FuzzParseTarget(f *testing.F) {
 		}
 	})
 }
+
+func TestHostField(t *testing.T) {
+	for raw, want := range map[string]string{
+		"http://h":               "h",
+		"http://h:80":            "h:80",
+		"http://u:p@h:8080/":     "h:8080",
+		"http://[::1]:80":        "[::1]:80",
+		"http://[::1%25lo]:8080": "[::1]:8080",
+		"http://[fe80::1%25e]":   "[fe80::1]",
+	} {
+		target, err := ParseTarget(raw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := target.hostField(); got != want {
+			t.Errorf("%s: %s: want %s", raw, got, want)
+		}
+	}
+}
