@@ -54,6 +54,7 @@ type requestOptions struct {
 	http2    bool
 	h2c      bool
 	conns    int
+	call     callOptions
 	reject   []string
 	success  []string
 }
@@ -88,6 +89,7 @@ func (o *runOptions) addLoad(f *pflag.FlagSet) {
 	f.BoolVar(&o.request.http2, "http2", false, "speak HTTP/2, to an https URL")
 	f.BoolVar(&o.request.h2c, "h2c", false, "speak HTTP/2 without TLS, to an http URL whose server is known to speak it")
 	f.IntVar(&o.request.conns, "connections", 0, "with --http2 or --h2c, at most `N` connections; 0: as many as the streams need")
+	o.request.call.add(f)
 	f.StringArrayVar(&o.request.reject, "reject-when", nil, "`RULE` for what is a rejection, repeatable")
 	f.StringArrayVar(&o.request.success, "success-when", nil, "`RULE` for what is a success, repeatable")
 }
@@ -135,6 +137,9 @@ func (o *runOptions) check() error {
 	if _, err := o.request.requests(); err != nil {
 		return err
 	}
+	if err := o.request.checkCall(); err != nil {
+		return err
+	}
 	_, err := o.request.rules()
 	return err
 }
@@ -171,7 +176,7 @@ func (o *requestOptions) first() string {
 			return f.name
 		}
 	}
-	return ""
+	return o.call.first()
 }
 
 // capacityRPS returns the rate given with --capacity, 0 when there is none.

@@ -24,7 +24,7 @@ func (o *runOptions) protocol() (live.Engine, error) {
 		}
 	}
 	secure := strings.HasPrefix(strings.ToLower(o.url), "https:")
-	two := r.http2 || r.h2c || engine == live.H2
+	two := r.http2 || r.h2c || engine == live.H2 || r.call.call != ""
 	switch {
 	case len(given) > 1:
 		return "", fail(verdict.CodeUsage, "%s with %s: want one of them", given[0], given[1])
@@ -32,6 +32,8 @@ func (o *runOptions) protocol() (live.Engine, error) {
 		return "", fail(verdict.CodeUsage, "--http2: want an https URL; HTTP/2 without TLS is --h2c")
 	case r.h2c && secure:
 		return "", fail(verdict.CodeUsage, "--h2c: want an http URL; HTTP/2 over TLS is --http2")
+	case r.call.call != "" && (r.http1 || engine != live.Auto && engine != live.H2):
+		return "", fail(verdict.CodeUsage, "--call: gRPC is carried by HTTP/2: want neither --http1 nor --engine %s", engine)
 	case r.http1 && engine == live.H2, (r.http2 || r.h2c) && engine != live.Auto && engine != live.H2:
 		return "", fail(verdict.CodeUsage, "%s with --engine %s: want an engine that speaks it, or none", given[0], engine)
 	case engine == live.H2 && o.url == "":
@@ -39,7 +41,7 @@ func (o *runOptions) protocol() (live.Engine, error) {
 	case r.conns < 0:
 		return "", fail(verdict.CodeUsage, "--connections %d: want 0 or more", r.conns)
 	case r.conns > 0 && !two:
-		return "", fail(verdict.CodeUsage, "--connections: want --http2 or --h2c as well; connections of HTTP/1.1 carry one request each at a time")
+		return "", fail(verdict.CodeUsage, "--connections: want --http2, --h2c or --call as well; connections of HTTP/1.1 carry one request each at a time")
 	case two:
 		return live.H2, nil
 	}

@@ -202,11 +202,9 @@ func (s *session) start(ctx context.Context, recorder *record.Recorder, there *r
 	options.HTTP.MaxConns = s.o.request.conns
 	if there != nil {
 		options.Target, options.Routes = there.target, there.routes
-		requests, err := s.o.request.requests()
-		if err != nil {
+		if options.Requests, err = s.o.request.all(ctx, there); err != nil {
 			return err
 		}
-		options.Requests = requests
 		if options.Rules, err = s.o.request.rules(); err != nil {
 			return err
 		}

@@ -14,6 +14,8 @@ import (
 const (
 	grpcStatusField  = "Grpc-Status"
 	grpcMessageField = "Grpc-Message"
+
+	grpcPushbackField = "Grpc-Retry-Pushback-Ms"
 )
 
 // grpcNames are the statuses of gRPC by their codes.

@@ -66,7 +66,7 @@ func newH2(o Options, now func() time.Duration) (*h2, error) {
 	}
 	t := &h2{
 		relay: newRelay(o.Coarse, now), options: options,
-		wanted: wireNames(o.Rules.names()), knee: o.Knee, look: o.Rules.look(),
+		wanted: wireNames(o.Rules.names()), knee: o.Knee, look: max(o.Rules.look(), messageHead),
 		conns: map[*h2Conn]struct{}{},
 		waits: hdrhistogram.New(1, longestConnect.Microseconds(), 3),
 	}

@@ -68,7 +68,7 @@ func TestH2(t *testing.T) {
 
 // Bodies are sent as the server takes them, and read to their end.
 func TestH2Bodies(t *testing.T) {
-	body := make([]byte, 3<<20)
+	body := make([]byte, 1<<20+7)
 	for i := range body {
 		body[i] = byte(i * 7)
 	}
@@ -82,9 +82,9 @@ func TestH2Bodies(t *testing.T) {
 			w.Write(body)
 		})
 		o.Requests = []Request{{Method: "POST", Body: body}}
-		r := trip{url: url, rate: 50, length: 200 * time.Millisecond, options: o}.run(t)
-		if r.tally.Good != 10 || wrong.Load() != 0 || r.stats.BodyBytes != 10*uint64(len(body)) {
-			t.Errorf("good %d, failed by %v, %d bodies changed, %d bytes came back: want 10 and none", r.tally.Good, r.tally.FailedBy, wrong.Load(), r.stats.BodyBytes)
+		r := trip{url: url, rate: 20, length: 200 * time.Millisecond, timeout: time.Minute, options: o}.run(t)
+		if r.tally.Good != 4 || wrong.Load() != 0 || r.stats.BodyBytes != 4*uint64(len(body)) {
+			t.Errorf("good %d, failed by %v, %d bodies changed, %d bytes came back: want 4 and none", r.tally.Good, r.tally.FailedBy, wrong.Load(), r.stats.BodyBytes)
 		}
 	})
 }
@@ -243,17 +243,19 @@ func TestH2FailureKinds(t *testing.T) {
 					}
 				}
 			})
-			r := trip{url: s.url, rate: 20, length: 250 * time.Millisecond, timeout: 2 * time.Second, options: Options{Engine: H2}}.run(t)
-			want := map[string]uint64{test.want: 5}
+			// One at a time: of two on a connection that the server closes, which of them it
+			// has read is a matter of luck.
+			r := trip{url: s.url, rate: 4, length: 250 * time.Millisecond, options: Options{Engine: H2}}.run(t)
+			want := map[string]uint64{test.want: 1}
 			if test.want == "" {
-				if r.tally.Good != 5 {
-					t.Errorf("good %d, failed by %v, timeout %d: want 5 good", r.tally.Good, r.tally.FailedBy, r.tally.Timeout)
+				if r.tally.Good != 1 {
+					t.Errorf("good %d, failed by %v, timeout %d: want it good", r.tally.Good, r.tally.FailedBy, r.tally.Timeout)
 				}
 			} else if !maps.Equal(r.tally.FailedBy, want) {
 				t.Errorf("failed by %v, good %d, timeout %d: want %v", r.tally.FailedBy, r.tally.Good, r.tally.Timeout, want)
 			}
-			if requests.Load() != 5 {
-				t.Errorf("the server saw %d requests: want 5, none of them twice", requests.Load())
+			if requests.Load() != 1 {
+				t.Errorf("the server saw %d requests: want it once", requests.Load())
 			}
 		})
 	}

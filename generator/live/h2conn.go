@@ -147,6 +147,12 @@ func (c *h2Conn) answered(s *h2Stream) {
 	if len(s.rest) > 0 { // nobody needs the rest of the body any more
 		c.control(h2Control{kind: http2.FrameRSTStream, id: s.id, code: http2.ErrCodeNo})
 	}
+	if s.request.grpc {
+		if kind := callFault(s.status, &s.fields, s.start, s.got); kind != "" {
+			c.finish(s, client.Answer{Result: client.Failed, Reason: kind})
+			return
+		}
+	}
 	c.finish(s, c.t.judge.answer(s.status, &s.fields, s.start))
 }
 

@@ -18,6 +18,7 @@ type h2Request struct {
 	block    []byte // its head in HPACK, which refers to nothing that earlier heads have left
 	body     []byte
 	headOnly bool // the answer has no body
+	grpc     bool // it is a unary call
 }
 
 func newH2Request(p *prepared) *h2Request {
@@ -38,7 +39,7 @@ func newH2Request(p *prepared) *h2Request {
 	if len(p.body) > 0 || p.method == "POST" || p.method == "PUT" || p.method == "PATCH" {
 		fields = append(fields, hpack.HeaderField{Name: "content-length", Value: strconv.Itoa(len(p.body))})
 	}
-	return &h2Request{block: encodeFields(fields), body: p.body, headOnly: p.method == "HEAD"}
+	return &h2Request{block: encodeFields(fields), body: p.body, headOnly: p.method == "HEAD", grpc: p.grpc}
 }
 
 // ofConnection are the fields that HTTP/2 has no place for (RFC 9113, section
@@ -78,6 +79,8 @@ var (
 	lowerWork    = strings.ToLower(wire.WorkNs)
 	lowerTimeout = strings.ToLower(wire.TimeoutMs)
 	lowerAttempt = strings.ToLower(wire.Attempt)
+
+	lowerGRPCTimeout = strings.ToLower(wire.GRPCTimeout)
 )
 
 // appendLiteral appends a field that is not to be put into the dynamic table: RFC

@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"golang.org/x/net/http2"
+
+	"knee/target/wire"
 )
 
 // mostAtOnce is about how much is put together before it is sent.
@@ -81,6 +83,10 @@ func (c *h2Conn) begin(s *h2Stream) {
 	c.block = append(c.block[:0], s.request.block...)
 	if c.t.knee {
 		c.block = appendH2Call(c.block, s.call)
+	}
+	if s.request.grpc {
+		var value [16]byte
+		c.block = appendLiteral(c.block, lowerGRPCTimeout, wire.AppendGRPC(value[:0], s.call.left))
 	}
 	n := min(len(c.block), c.maxFrame)
 	_ = c.framer.WriteHeaders(http2.HeadersFrameParam{

@@ -20,7 +20,7 @@ type fields interface {
 }
 
 // kept are the fields that the judge looks at beside those of the rules.
-var kept = []string{wire.Reason, wire.Degraded, wire.RetryAfter, wire.RetryAfterMs, wire.Retry, wire.Credits, grpcStatusField, grpcMessageField}
+var kept = []string{wire.Reason, wire.Degraded, wire.RetryAfter, wire.RetryAfterMs, wire.Retry, wire.Credits, grpcStatusField, grpcMessageField, grpcPushbackField}
 
 // names returns the fields that a judge by these rules looks at.
 func (r Rules) names() []string {
@@ -49,6 +49,9 @@ func (j *judge) answer(status int, h fields, body []byte) client.Answer {
 	if a.Result != client.OK {
 		a.RetryAfter = j.retryAfter(h)
 		a.NoRetry = string(h.get(wire.Retry)) == "no"
+		if pushback := h.get(grpcPushbackField); pushback != nil {
+			a.RetryAfter, a.NoRetry = grpcPushback(pushback)
+		}
 	}
 	if credits := h.get(wire.Credits); credits != nil {
 		n, err := strconv.ParseUint(string(credits), 10, 31)

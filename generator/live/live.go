@@ -26,8 +26,8 @@ import (
 
 // Options describe a live run.
 type Options struct {
-	Target   *Target          // the server
-	Requests []Request        // what is sent; none: one GET of the target's path
+	Target   *Target   // the server
+	Requests []Request // what is sent; none: one GET of the target's path
 	// Order returns which of Requests an arrival brings, by its number in the plan,
 	// from 0; nil: one after the other, and from the start again.
 	Order    func(seq uint64) int

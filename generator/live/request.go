@@ -19,6 +19,7 @@ type Request struct {
 	Path   string      // path and query, sent byte for byte; default those of the target
 	Header http.Header // a Host among them replaces the target's
 	Body   []byte
+	GRPC   bool // a unary call: the engine H2 adds its grpc-timeout and looks at what comes back as one
 }
 
 // A prepared request is what all attempts of one Request and one class share,
@@ -32,6 +33,7 @@ type prepared struct {
 	host   string      // of the Host header
 	header http.Header // the others, by their canonical names
 	body   []byte
+	grpc   bool
 }
 
 // prepareAll prepares every request for every class.
@@ -84,7 +86,7 @@ func prepare(r Request, t *Target, class plan.Class, knee bool) (*prepared, erro
 	if header == nil {
 		header = http.Header{}
 	}
-	host := t.hostField()
+	host := t.HostField()
 	if h := header.Get("Host"); h != "" {
 		host = h
 		header.Del("Host")
@@ -100,7 +102,7 @@ func prepare(r Request, t *Target, class plan.Class, knee bool) (*prepared, erro
 	if knee {
 		addClass(header, class)
 	}
-	return &prepared{method: r.Method, target: t, path: r.Path, host: host, header: header, body: r.Body}, nil
+	return &prepared{method: r.Method, target: t, path: r.Path, host: host, header: header, body: r.Body, grpc: r.GRPC}, nil
 }
 
 // checkHeader returns an error for a header that HTTP does not allow. It does not

@@ -102,6 +102,28 @@ func (t *Routes) lookUp(ctx context.Context) {
 	all.Wait()
 }
 
+// Dial opens a connection to where those for a target go, for what is asked before
+// a run. It is not counted.
+func (t *Routes) Dial(ctx context.Context, target *Target) (net.Conn, error) {
+	c, end, err := t.add(target).dial(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &uncounted{Conn: c, closed: func() { t.sources.give(end) }}, nil
+}
+
+// uncounted is a connection whose port is given back when it is closed.
+type uncounted struct {
+	net.Conn
+	once   sync.Once
+	closed func()
+}
+
+func (c *uncounted) Close() error {
+	defer c.once.Do(c.closed)
+	return c.Conn.Close()
+}
+
 // close ends look-ups that are under way.
 func (t *Routes) close() {
 	t.stop()

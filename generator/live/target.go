@@ -110,15 +110,18 @@ func (t *Target) String() string { return t.scheme + "://" + t.given + t.path }
 // Address returns host and port, as for net.Dial.
 func (t *Target) Address() string { return net.JoinHostPort(t.host, t.port) }
 
-// hostField returns what a Host field says: host and port as they were given, but
+// HostField returns what a Host field says: host and port as they were given, but
 // for a zone, which means nothing to others (RFC 6874, section 4).
-func (t *Target) hostField() string {
+func (t *Target) HostField() string {
 	before, rest, ok := strings.Cut(t.given, "%")
 	if _, after, closed := strings.Cut(rest, "]"); ok && closed {
 		return before + "]" + after
 	}
 	return t.given
 }
+
+// Secure reports whether the target is spoken to over TLS.
+func (t *Target) Secure() bool { return t.scheme == "https" }
 
 // Path returns path and query as they go on the wire.
 func (t *Target) Path() string { return t.path }

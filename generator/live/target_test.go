@@ -96,7 +96,7 @@ func TestHostField(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := target.hostField(); got != want {
+		if got := target.HostField(); got != want {
 			t.Errorf("%s: %s: want %s", raw, got, want)
 		}
 	}
