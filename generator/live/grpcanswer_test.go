@@ -137,3 +137,13 @@ func TestGRPCPushback(t *testing.T) {
 		t.Errorf("%+v: want 20ms", got)
 	}
 }
+
+func TestDecodeMessage(t *testing.T) {
+	for message, want := range map[string]string{
+		"": "", "plain": "plain", "shed%3A%20queue_full": "shed: queue_full", "%e2%82%ac": "€", "100%": "100%", "%zz%4": "%zz%4",
+	} {
+		if got := string(decodeMessage([]byte(message))); got != want {
+			t.Errorf("%q: %q, want %q", message, got, want)
+		}
+	}
+}

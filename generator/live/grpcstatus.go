@@ -1,6 +1,7 @@
 package live
 
 import (
+	"bytes"
 	"strconv"
 	"strings"
 
@@ -76,10 +77,29 @@ func byGRPC(code codes.Code, h fields, known *interned) client.Answer {
 	}
 	if words := h.get(wire.Reason); len(words) > 0 {
 		reason = cleanReason(known.of(words))
-	} else if words := h.get(grpcMessageField); wordsOf(words) {
+	} else if words := decodeMessage(h.get(grpcMessageField)); wordsOf(words) {
 		reason = cleanReason(known.of(words))
 	}
 	return client.Answer{Result: client.Rejected, Reason: reason}
+}
+
+// decodeMessage returns a message as it was before it was percent-encoded for the
+// wire. What is no encoding stays as it is.
+func decodeMessage(b []byte) []byte {
+	if bytes.IndexByte(b, '%') < 0 {
+		return b
+	}
+	plain := make([]byte, 0, len(b))
+	for len(b) > 0 {
+		if b[0] == '%' && len(b) >= 3 {
+			if n, err := strconv.ParseUint(string(b[1:3]), 16, 8); err == nil {
+				plain, b = append(plain, byte(n)), b[3:]
+				continue
+			}
+		}
+		plain, b = append(plain, b[0]), b[1:]
+	}
+	return plain
 }
 
 // longestWords is the longest message, in bytes, that is taken for a reason.
