@@ -24,7 +24,9 @@ func TestRequestsGoWhereTheyAreFor(t *testing.T) {
 				}
 				got[name+r.URL.Path]++
 			})
+			mu.Lock()
 			self = strings.TrimPrefix(url, "http://")
+			mu.Unlock()
 			target, err := ParseTarget(url + "/own")
 			if err != nil {
 				t.Fatal(err)
@@ -41,6 +43,8 @@ func TestRequestsGoWhereTheyAreFor(t *testing.T) {
 				Order:    func(seq uint64) int { return turns[seq%uint64(len(turns))] },
 			},
 		}.run(t)
+		mu.Lock()
+		defer mu.Unlock()
 		want := map[string]int{"a/default": 10, "b/own": 20, "a/x": 10, "b/y": 10}
 		for what, n := range want {
 			if got[what] != n {
@@ -65,6 +69,8 @@ func TestRequestsTakeTurns(t *testing.T) {
 			url: url, rate: 100, length: 300 * time.Millisecond,
 			options: Options{Engine: engine, Requests: []Request{{Path: "/1"}, {Path: "/2"}, {Path: "/3"}}},
 		}.run(t)
+		mu.Lock()
+		defer mu.Unlock()
 		if got["/1"] != 10 || got["/2"] != 10 || got["/3"] != 10 {
 			t.Errorf("seen %v: want 10 of each", got)
 		}
