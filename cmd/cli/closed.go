@@ -75,7 +75,7 @@ func runClosed(ctx context.Context, w *world, o *closedOptions) error {
 	if err != nil {
 		return fail(verdict.CodeUsage, "--for %v: %w", o.span, err)
 	}
-	defer place(pinOff, 0).release()
+	defer place(pinOff, 0, 0).release()
 	series := record.NewSeries([]string{class.Name})
 	d, err := live.New(live.Options{
 		Target: target,

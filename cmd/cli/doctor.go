@@ -99,7 +99,7 @@ func examine(ctx context.Context, o *runOptions, now func() time.Time) (found *c
 	found = &checkup{
 		Schema: "knee.doctor/v1", Machine: thisMachine(), InFlight: bound.N, InFlightBy: bound.By, ClockStepNS: clockStep().Nanoseconds(),
 	}
-	p := place(o.pin, 0)
+	p := place(o.pin, 0, 0)
 	defer p.release()
 	cpus := usable(found.Machine)
 	if found.Machine.Placement = p.bound; p.bound != nil {

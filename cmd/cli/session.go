@@ -22,6 +22,7 @@ import (
 	"knee/generator/virtual"
 	"knee/profiles"
 	"knee/target/fleet"
+	"knee/target/serve"
 	"knee/target/server"
 )
 
@@ -259,7 +260,7 @@ func (s *session) place(ours bool, peak float64) {
 	if ours {
 		pin = s.o.pin
 	}
-	s.placed = place(pin, peak)
+	s.placed = place(pin, peak, perCPU(serve.Stage(s.profile.Target.ShedAt)))
 	m := &s.meta.Machine
 	if m.Placement = s.placed.bound; m.Placement != nil {
 		s.meta.CPUs = min(s.meta.CPUs, float64(s.placed.generators))
