@@ -256,11 +256,11 @@ func (s *session) warm(ctx context.Context, open float64) error {
 // place says where this process runs, and a server that is ours, under a load of
 // up to peak.
 func (s *session) place(ours bool, peak float64) {
-	pin := pinOff
+	pin, most := pinOff, 0.0
 	if ours {
-		pin = s.o.pin
+		pin, most = s.o.pin, perCPU(serve.Stage(s.profile.Target.ShedAt))
 	}
-	s.placed = place(pin, peak, perCPU(serve.Stage(s.profile.Target.ShedAt)))
+	s.placed = place(pin, peak, most)
 	m := &s.meta.Machine
 	if m.Placement = s.placed.bound; m.Placement != nil {
 		s.meta.CPUs = min(s.meta.CPUs, float64(s.placed.generators))
