@@ -37,6 +37,7 @@ type pollConn struct {
 	began     time.Duration // to open, or to carry the call
 	connect   time.Duration // how long it took to open
 	polls     uint64        // of the loop, when it came to rest
+	stirred   bool          // an event of it is pending
 	previous  *pollConn     // of those being opened
 	following *pollConn
 }

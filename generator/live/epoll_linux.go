@@ -47,6 +47,8 @@ type epoll struct {
 	in      []byte            // what is read at once, by all sockets in turn
 	out     []byte            // the request that is being sent
 
+	keeps bool // places among the goroutines that run are left for others
+
 	rung atomic.Bool // somebody rang the bell since the last wait
 	seen counters
 }
@@ -156,9 +158,11 @@ func (e *epoll) begin(float64) {
 	// One nanosecond instead of the usual 50 µs by which the kernel may be late. A
 	// kernel that refuses is merely less punctual.
 	_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0)
+	e.keeps = running.Add(1) < int64(runtime.GOMAXPROCS(0))
 }
 
 func (e *epoll) rest() {
+	running.Add(-1)
 	_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 0, 0, 0, 0) // 0: back to the thread's default
 	runtime.UnlockOSThread()
 }
@@ -240,14 +244,28 @@ func (e *epoll) poll(until time.Duration) bool {
 	n := e.pwait(max(0, wake-now))
 	e.polls++
 	e.pending = e.events[:n]
+	for _, event := range e.pending {
+		if s := e.about(event); s != nil {
+			s.stirred = true
+		}
+	}
 	return n > 0 || wake < until
 }
+
+// longestKept is the longest wait during which the loop keeps its place among the
+// goroutines that run. To give it up and to take it again costs more than such a
+// wait: the runtime, which looks after goroutines in system calls, would wake some
+// ten thousand times a second and take a sixth of what sending does.
+const longestKept = 2 * time.Millisecond
+
+// running is how many loops run in this process.
+var running atomic.Int64
 
 // pwait fills in events that come within d.
 func (e *epoll) pwait(d time.Duration) int {
 	at := unix.NsecToTimespec(int64(d))
-	call := unix.Syscall6 // lets other goroutines have the thread's turn
-	if d == 0 {
+	call := unix.Syscall6
+	if d == 0 || e.keeps && d <= longestKept {
 		call = unix.RawSyscall6
 	}
 	n, _, errno := call(unix.SYS_EPOLL_PWAIT2, uintptr(e.fd), uintptr(unsafe.Pointer(&e.events)), uintptr(len(e.events)),
@@ -260,16 +278,16 @@ func (e *epoll) pwait(d time.Duration) int {
 
 // handle does what an event asks for.
 func (e *epoll) handle(event unix.EpollEvent) {
-	fd := int(event.Fd)
-	if fd == e.bell {
+	if int(event.Fd) == e.bell {
 		var count [8]byte
 		_, _ = unix.Read(e.bell, count[:])
 		return
 	}
-	s := e.sockets[fd]
-	if s == nil || s.number != uint32(event.Pad) {
+	s := e.about(event)
+	if s == nil {
 		return // closed while the event was on its way
 	}
+	s.stirred = false
 	if s.state == opening {
 		e.opened(s)
 		return
@@ -281,6 +299,19 @@ func (e *epoll) handle(event unix.EpollEvent) {
 	if event.Events&unix.EPOLLOUT != 0 && s.sending() {
 		e.write(s)
 	}
+}
+
+// about returns the connection that an event is about; nil when it is the bell, or
+// a connection that is closed.
+func (e *epoll) about(event unix.EpollEvent) *pollConn {
+	fd := int(event.Fd)
+	if fd >= len(e.sockets) {
+		return nil
+	}
+	if s := e.sockets[fd]; s != nil && s.number == uint32(event.Pad) {
+		return s
+	}
+	return nil
 }
 
 func (e *epoll) wake() {
