@@ -234,7 +234,9 @@ func (d *Driver) run(ctx context.Context, p *plan.Plan, peak float64, offer func
 			d.population.Stop(now)
 			end, limit = now, now+d.patience
 		}
-		d.carryOut(d.population.Advance(now))
+		if now >= end || d.tick(min(d.population.Next(), now)) <= now {
+			d.carryOut(d.population.Advance(now))
+		}
 		if now >= limit {
 			d.carryOut(d.population.Abandon(now))
 		}

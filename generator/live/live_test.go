@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net"
 	"net/http"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -67,6 +68,37 @@ func TestExactStamps(t *testing.T) {
 		}
 		if r.length != 2*time.Second {
 			t.Errorf("ran for %v: want 2s", r.length)
+		}
+	})
+}
+
+// Whatever comes in between, requests are sent at ticks only.
+func TestTick(t *testing.T) {
+	inBubble(t, func(t *testing.T, engine Engine) {
+		var mu sync.Mutex
+		came := map[time.Time]int{}
+		s := &memoryServer{talk: keepAnswering(func(c net.Conn) bool {
+			mu.Lock()
+			came[time.Now()]++
+			mu.Unlock()
+			time.Sleep(3 * time.Millisecond)
+			write(c, ok200)
+			return true
+		})}
+		r := trip{
+			url: "http://server", rate: 1000, length: time.Second, timeout: time.Second,
+			options: inMemory(s, Options{Engine: engine, Tick: 10 * time.Millisecond}),
+		}.run(t)
+		if r.tally.Good != 1000 || len(came) < 100 || len(came) > 101 {
+			t.Errorf("good %d, at %d instants: want 1000 at 100", r.tally.Good, len(came))
+		}
+		for at, n := range came {
+			if n > 10 {
+				t.Errorf("%d requests at %v: want the 10 of a tick", n, at)
+			}
+		}
+		if lag := r.series.Steps()[0].Lag; lag.Max > 10*time.Millisecond {
+			t.Errorf("lag up to %v: want at most a tick", lag.Max)
 		}
 	})
 }
