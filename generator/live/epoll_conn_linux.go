@@ -134,7 +134,7 @@ func (e *epoll) read(s *pollConn, over bool) {
 			e.refuse(s, err)
 			return
 		case done:
-			e.answered(s, taken < n)
+			e.answered(s, taken < n, over)
 			return
 		case n < len(e.in) && !over:
 			return // that was all: what comes later is an event of its own
@@ -150,7 +150,7 @@ func (e *epoll) broken(s *pollConn, errno unix.Errno) {
 	}
 	if errno == 0 {
 		if s.parser.EOF() {
-			e.answered(s, false)
+			e.answered(s, false, true)
 			return
 		}
 	}
@@ -187,8 +187,9 @@ func (e *epoll) refuse(s *pollConn, err error) {
 }
 
 // answered ends the call of s with its answer. Bytes that follow an answer make
-// the connection useless: they are not the next one.
-func (e *epoll) answered(s *pollConn, surplus bool) {
+// the connection useless: they are not the next one. So does its end, of which no
+// further event will tell: a server may have closed its side alone.
+func (e *epoll) answered(s *pollConn, surplus, over bool) {
 	c, p := s.call, &s.parser
 	c.done = e.now()
 	c.answer = e.judge.answer(p.Status(), (*parsed)(p), p.Body())
@@ -198,7 +199,7 @@ func (e *epoll) answered(s *pollConn, surplus bool) {
 	if surplus {
 		e.seen.surplus.Add(1)
 	}
-	if surplus || s.sending() || e.options.NoKeepAlive || !p.KeepAlive() {
+	if surplus || over || s.sending() || e.options.NoKeepAlive || !p.KeepAlive() {
 		e.hangUp(s)
 		return
 	}
@@ -207,6 +208,9 @@ func (e *epoll) answered(s *pollConn, surplus bool) {
 
 // hangUp closes s. Its call is not ended by that.
 func (e *epoll) hangUp(s *pollConn) {
+	if s.call != nil { // what came of an answer that did not come to its end
+		e.seen.bodyBytes.Add(uint64(s.parser.BodyBytes()))
+	}
 	if s.state == opening {
 		s.pool.dialing--
 		e.dialing.remove(s)

@@ -289,8 +289,10 @@ func (e *epoll) handle(event unix.EpollEvent) {
 	}
 	s.stirred = false
 	if s.state == opening {
-		e.opened(s)
-		return
+		// What the server says unasked, and its close, can come with the same event.
+		if e.opened(s); s.state == closed {
+			return
+		}
 	}
 	const over = unix.EPOLLRDHUP | unix.EPOLLHUP | unix.EPOLLERR
 	if event.Events&(unix.EPOLLIN|over) != 0 {

@@ -128,7 +128,7 @@ func (e evidence) headKind() string {
 	switch {
 	case strings.Contains(e.err.Error(), "response headers exceeded"): // net/http has no value for it
 		return HeadTooLarge
-	case strings.Contains(e.err.Error(), "too many 1xx"):
+	case errors.Is(e.err, errTooManyInterim):
 		return TooManyInterim
 	case e.gone == nil:
 		return Malformed

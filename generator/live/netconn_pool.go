@@ -42,7 +42,9 @@ func (t *netConn) offer(s *stream) {
 		p.resting = append(p.resting, s)
 		return
 	}
-	if !s.alive() {
+	// A new connection that the server gives up at once fails the call: another one
+	// would have to be opened without end.
+	if s.used && !s.alive() {
 		s.hangUp()
 		t.openMore(p)
 		return
@@ -54,7 +56,7 @@ func (t *netConn) offer(s *stream) {
 func (t *netConn) openMore(p *netPool) {
 	for p.dialing < min(p.waiting.length+p.wanted, t.options.MaxDials) {
 		p.dialing++
-		s := &stream{engine: t, pool: p}
+		s := &stream{engine: t, pool: p, settled: make(chan struct{})}
 		s.parser.Init(t.limits, t.fields)
 		s.judge = judge{rules: t.rules, odd: &t.seen.oddRetry}
 		t.running.Go(s.run)
@@ -68,6 +70,7 @@ func (t *netConn) opened(s *stream) {
 		p.wanted--
 	}
 	t.offer(s)
+	close(s.settled)
 	t.openMore(p)
 }
 

@@ -20,6 +20,12 @@ type stream struct {
 	call   atomic.Pointer[call] // that it carries; whoever takes it away ends it
 	dead   atomic.Bool          // it carries no further call
 
+	// settled is closed when the loop has given the new connection its first call, or
+	// has let it rest. What the server says before that may answer the call: one that
+	// refuses connections says so as it accepts them.
+	settled chan struct{}
+	feeding bool // the goroutine's own: part of an answer came
+
 	// The loop's own.
 	used   bool // it has carried a request
 	rested bool // it has been idle since it was opened
@@ -57,13 +63,9 @@ const sentByLoop = 4 << 10
 
 // exchange sends c over s, which rests.
 func (t *netConn) exchange(s *stream, c *call) {
-	if s.used {
-		t.seen.reused.Add(1)
-	}
 	r := t.requestOf(c)
 	c.carrier = s
 	s.kept = (s.used || s.rested) && !t.knee // our own server gives up no connection while it is idle
-	s.used = true
 	s.parser.Begin(r.HeadOnly())
 	s.began = t.now()
 	t.out = r.AppendHead(t.out[:0])
@@ -75,6 +77,15 @@ func (t *netConn) exchange(s *stream, c *call) {
 	s.sending.Lock()
 	s.sent, s.whole = 0, false
 	s.call.Store(c)
+	if s.dead.Load() && s.call.CompareAndSwap(c, nil) { // its end came at this moment
+		s.sending.Unlock()
+		t.send(c)
+		return
+	}
+	if s.used {
+		t.seen.reused.Add(1)
+	}
+	s.used = true
 	if !s.upload {
 		t.out = append(t.out, r.Body()...)
 		s.send(t.out, nil)
@@ -128,8 +139,16 @@ func (s *stream) read() {
 	small := make([]byte, readBuffer)
 	buffer := small
 	var large *[readAtOnce]byte
+	settled := s.settled
 	for {
 		n, err := s.conn.Read(buffer)
+		if settled != nil {
+			select {
+			case <-settled:
+			case <-t.ctx.Done():
+			}
+			settled = nil
+		}
 		now := t.now()
 		if n > 0 && !s.take(buffer[:n], now) {
 			break
@@ -151,6 +170,9 @@ func (s *stream) read() {
 	if large != nil {
 		t.buffers.Put(large)
 	}
+	if s.feeding { // what came of an answer that did not come to its end
+		t.seen.bodyBytes.Add(uint64(s.parser.BodyBytes()))
+	}
 }
 
 // take takes bytes that came, and reports whether the connection goes on.
@@ -160,8 +182,10 @@ func (s *stream) take(b []byte, now time.Duration) (more bool) {
 		if !s.dead.Load() {
 			s.engine.seen.surplus.Add(1)
 		}
-		return s.leave(nil)
+		s.abandon(now)
+		return false
 	}
+	s.feeding = true
 	n, done, err := s.parser.Feed(b)
 	switch {
 	case err != nil:
@@ -176,6 +200,7 @@ func (s *stream) take(b []byte, now time.Duration) (more bool) {
 // useless: they are not the next one.
 func (s *stream) answered(c *call, surplus bool, now time.Duration) (more bool) {
 	t, p := s.engine, &s.parser
+	s.feeding = false
 	t.seen.bodyBytes.Add(uint64(p.BodyBytes()))
 	if surplus {
 		t.seen.surplus.Add(1)
@@ -218,11 +243,23 @@ func (s *stream) leave(c *call) (more bool) {
 	return false
 }
 
+// abandon gives up the connection, which carries nothing. A call that the loop gives
+// it at this moment fails: the loop looks whether it is dead once it has done so,
+// and here it is looked for once it is dead.
+func (s *stream) abandon(now time.Duration) {
+	s.hangUp()
+	c := s.call.Load()
+	if c != nil {
+		c = s.finish(c, client.Answer{Result: client.Failed, Reason: ResetIdle}, now)
+	}
+	s.leave(c)
+}
+
 // lose is the end of the connection by the other side, or by the loop.
 func (s *stream) lose(err error, now time.Duration) {
 	c := s.call.Load()
 	if c == nil {
-		s.leave(nil)
+		s.abandon(now)
 		return
 	}
 	s.hangUp() // which ends a request that is still being sent
@@ -231,7 +268,6 @@ func (s *stream) lose(err error, now time.Duration) {
 	s.sending.Unlock()
 	if isEnd(err) && s.parser.EOF() {
 		a := s.judge.answer(s.parser.Status(), (*parsed)(&s.parser), s.parser.Body())
-		s.engine.seen.bodyBytes.Add(uint64(s.parser.BodyBytes()))
 		s.leave(s.finish(c, a, now))
 		return
 	}

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"net/http/httptrace"
+	"net/textproto"
 	"sync"
 	"time"
 
@@ -94,7 +96,8 @@ func (t *netHTTP) exchange(ctx context.Context, c *call) client.Answer {
 		var network *socketError
 		return connectFailure(err, !errors.As(err, &network))
 	}
-	req, body := p.of(ctx, c, t.knee)
+	var interim interimLimit
+	req, body := p.of(interim.watch(ctx), c, t.knee)
 	began, sent, received := t.now(), n.socket.out.Load(), n.socket.in.Load()
 	kept := (n.used || n.rested) && !t.knee // our own server gives up no connection while it is idle
 
@@ -121,6 +124,24 @@ func (t *netHTTP) exchange(ctx context.Context, c *call) client.Answer {
 	n.used = true
 	p.pool.put(n)
 	return a
+}
+
+// An interimLimit bounds the interim answers to one request, as the other engines
+// do. By itself net/http bounds their bytes.
+type interimLimit struct{ n int }
+
+var errTooManyInterim = errors.New("too many interim answers")
+
+// watch returns a context in which interim answers are counted.
+func (l *interimLimit) watch(ctx context.Context) context.Context {
+	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		Got1xxResponse: func(int, textproto.MIMEHeader) error {
+			if l.n++; l.n > mostInterim {
+				return errTooManyInterim
+			}
+			return nil
+		},
+	})
 }
 
 // reading is what it takes to read an answer.
