@@ -1,0 +1,146 @@
+package cases
+
+import (
+	"bufio"
+	"encoding/binary"
+	"encoding/hex"
+	"net/netip"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// seen is what a server has counted by itself.
+type seen struct{ requests, connections, answers uint64 }
+
+// A server counts what arrives.
+type server interface {
+	address() string // its URL
+	seen(t *testing.T) seen
+}
+
+// unread are failures of requests that the server may not have read: it had hung
+// up, or there was no connection. Of all others it has to know.
+var unread = []string{"failed:reset_idle", "failed:reset_connect", "failed:connect_timeout", "failed:refused"}
+
+// patience is how long a server has to count what was sent before its caller left.
+const patience = 10 * time.Second
+
+// overdue is how much longer than it was to take a run may take on a machine that
+// others use as well.
+const overdue = 10 * time.Second
+
+// check checks what has to hold in every case, and returns what the server counted.
+// deaf says that the server reads no request.
+func (o outcome) check(t *testing.T, s server, deaf bool) seen {
+	t.Helper()
+	if err := o.tally.Conserved(); err != nil {
+		t.Errorf("not conserved: %v", err)
+	}
+	if o.tally.Planned != o.planned || o.tally.Unfinished != 0 {
+		t.Errorf("of %d arrivals %d were counted, and %d are unfinished", o.planned, o.tally.Planned, o.tally.Unfinished)
+	}
+	if o.tally.Attempts != o.tally.Sent {
+		t.Errorf("%d attempts for %d requests: nothing is to be sent again", o.tally.Attempts, o.tally.Sent)
+	}
+	if o.took > o.within+overdue {
+		t.Errorf("took %v: want %v", o.took, o.within)
+	}
+	if o.stats.Open != 0 {
+		t.Errorf("%d connections are open", o.stats.Open)
+	}
+	if left := connectionsTo(t, s.address()); left != 0 {
+		t.Errorf("the process holds %d connections to the server", left)
+	}
+	if n := o.step.Response.Count; n != int64(o.tally.Good) {
+		t.Errorf("%d latencies of successes, and %d successes", n, o.tally.Good)
+	}
+	if n := o.step.Late.Count; n != int64(o.tally.Late) {
+		t.Errorf("%d latencies of late successes, and %d of these", n, o.tally.Late)
+	}
+	if n := o.step.Lag.Count; n != int64(o.tally.Attempts) {
+		t.Errorf("%d lags of %d attempts", n, o.tally.Attempts)
+	}
+	return o.compare(t, s, deaf)
+}
+
+// compare checks our counts against the server's.
+func (o outcome) compare(t *testing.T, s server, deaf bool) (got seen) {
+	t.Helper()
+	most := o.tally.Attempts
+	least := most
+	endings := o.endings()
+	for _, kind := range unread {
+		least -= endings[kind]
+	}
+	if deaf {
+		most, least = 0, 0
+	}
+	for end := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
+		got = s.seen(t)
+		if got.requests >= least && got.connections >= o.stats.Opened || time.Now().After(end) {
+			break
+		}
+	}
+	if got.requests < least || got.requests > most {
+		t.Errorf("the server saw %d requests, %d to %d were sent (%s)", got.requests, least, most, say(endings))
+	}
+	if got.connections < o.stats.Opened {
+		t.Errorf("%d connections were opened, and %d to the server: some went elsewhere", o.stats.Opened, got.connections)
+	}
+	if got.connections > o.tally.Attempts {
+		t.Errorf("the server saw %d connections for %d attempts", got.connections, o.tally.Attempts)
+	}
+	if good := o.tally.Good + o.tally.Late; good > got.answers {
+		t.Errorf("%d answers are good, and the server has written %d", good, got.answers)
+	}
+	return got
+}
+
+// ended checks that the arrivals ended in these ways, each of them, and in no
+// other but those of may.
+func (o outcome) ended(t *testing.T, ends, may []string) {
+	t.Helper()
+	endings := o.endings()
+	for _, name := range ends {
+		if endings[name] == 0 {
+			t.Errorf("nothing ended as %s: %s", name, say(endings))
+		}
+	}
+	strange := false
+	for name, n := range endings {
+		// A machine that stands still for longer than the timeout sends late or not at all.
+		if name == "unsent:out_of_time" && n < o.planned/2 {
+			continue
+		}
+		strange = strange || !slices.Contains(ends, name) && !slices.Contains(may, name)
+	}
+	if strange {
+		t.Errorf("ended as %s: want %v", say(endings), ends)
+	}
+}
+
+// connectionsTo returns how many connections to a server this process, or another
+// one of its user, has not closed. It knows on Linux, and returns 0 elsewhere.
+func connectionsTo(t *testing.T, url string) (n int) {
+	t.Helper()
+	at := netip.MustParseAddrPort(strings.TrimPrefix(url, "http://"))
+	f, err := os.Open("/proc/net/tcp")
+	if err != nil {
+		return 0
+	}
+	defer f.Close()
+	octets := at.Addr().As4()
+	peer := strings.ToUpper(hex.EncodeToString(binary.LittleEndian.AppendUint32(nil, binary.BigEndian.Uint32(octets[:]))) +
+		":" + hex.EncodeToString(binary.BigEndian.AppendUint16(nil, at.Port())))
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		const remote, inode = 2, 9
+		// Without an inode it belongs to nobody any more: the kernel ends it.
+		if parts := strings.Fields(lines.Text()); len(parts) > inode && parts[remote] == peer && parts[inode] != "0" {
+			n++
+		}
+	}
+	return n
+}
