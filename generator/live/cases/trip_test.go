@@ -145,6 +145,14 @@ func (o outcome) endings() map[string]uint64 {
 	return all
 }
 
+// fastest returns the shortest latency of a success; a day when there is none.
+func (o outcome) fastest() time.Duration {
+	if o.tally.Good == 0 {
+		return 24 * time.Hour
+	}
+	return o.series.Histogram(0, record.All, record.Response).Quantile(0)
+}
+
 // say returns endings in one line.
 func say(endings map[string]uint64) string {
 	var parts []string
