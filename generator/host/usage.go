@@ -17,7 +17,12 @@ type Usage struct {
 type Meter struct {
 	cpu     time.Duration
 	stolen  time.Duration
-	threads map[string]threadTimes
+	threads map[int]threadTimes // by number, at the last reading
+	spare   map[int]threadTimes // for the next one
+
+	file procFile // what is read of the kernel
+	ids  []int    // of the threads
+	path []byte
 }
 
 // threadTimes are what a thread took since it began.
@@ -25,7 +30,7 @@ type threadTimes struct{ ran, waited time.Duration }
 
 // NewMeter returns a meter that measures from now on.
 func NewMeter() *Meter {
-	m := &Meter{}
+	m := &Meter{threads: map[int]threadTimes{}, spare: map[int]threadTimes{}}
 	m.Read()
 	return m
 }
@@ -33,16 +38,18 @@ func NewMeter() *Meter {
 // Read returns what was taken since NewMeter or the last Read. It takes some tens
 // of microseconds.
 func (m *Meter) Read() Usage {
-	cpu, stolen, threads := CPUTime(), stolenNow(), threadsNow()
+	cpu, stolen, threads := CPUTime(), m.stolenNow(), m.spare
+	clear(threads)
+	m.threadsNow(threads)
 	u := Usage{CPU: cpu - m.cpu, Stolen: stolen - m.stolen}
 	u.ThreadRan, u.ThreadWaited = busiest(m.threads, threads)
-	m.cpu, m.stolen, m.threads = cpu, stolen, threads
+	m.cpu, m.stolen, m.threads, m.spare = cpu, stolen, threads, m.threads
 	return u
 }
 
 // busiest returns what the thread took that took most between two readings.
 // One that began in between took all it has.
-func busiest(before, after map[string]threadTimes) (ran, waited time.Duration) {
+func busiest(before, after map[int]threadTimes) (ran, waited time.Duration) {
 	for id, now := range after {
 		was := before[id]
 		if now.ran < was.ran { // another thread has got the number

@@ -1,32 +1,25 @@
 package host
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"strconv"
-	"strings"
 	"time"
 )
 
-// threadsNow returns the times of all threads of this process; nil when the
-// kernel does not keep them.
-func threadsNow() map[string]threadTimes {
-	entries, err := os.ReadDir("/proc/self/task")
-	if err != nil {
-		return nil
-	}
-	threads := make(map[string]threadTimes, len(entries))
-	for _, e := range entries {
-		text, err := os.ReadFile("/proc/self/task/" + e.Name() + "/schedstat")
-		if err != nil {
-			continue // the thread has ended, or the kernel keeps none
-		}
-		var ran, waited int64
-		if n, _ := fmt.Sscan(string(text), &ran, &waited); n == 2 {
-			threads[e.Name()] = threadTimes{time.Duration(ran), time.Duration(waited)}
+// threadsNow puts the times of all threads of this process into threads, which
+// stays empty when the kernel does not keep them.
+func (m *Meter) threadsNow(threads map[int]threadTimes) {
+	m.ids = m.file.numbered(m.ids[:0], "/proc/self/task")
+	for _, id := range m.ids {
+		m.path = append(strconv.AppendInt(append(m.path[:0], "/proc/self/task/"...), int64(id), 10), "/schedstat"...)
+		text := m.file.read(string(m.path)) // none: the thread has ended, or the kernel keeps no times
+		ran, known := number(text, 0)
+		if waited, more := number(text, 1); known && more {
+			threads[id] = threadTimes{time.Duration(ran), time.Duration(waited)}
 		}
 	}
-	return threads
 }
 
 // ticks is the unit of /proc/stat, the same on every Linux that Go runs on.
@@ -34,42 +27,22 @@ const ticks = time.Second / 100
 
 // stolenNow returns how long the hypervisor had this machine's CPUs do other
 // things since it started.
-func stolenNow() time.Duration {
-	f, err := os.Open("/proc/stat")
-	if err != nil {
-		return 0
-	}
-	defer f.Close()
-	var head [512]byte // the first line is the sum of all CPUs
-	n, _ := f.Read(head[:])
-	return stolen(string(head[:n]))
-}
+func (m *Meter) stolenNow() time.Duration { return stolen(m.file.read("/proc/stat")) }
 
-// stolen reads the first line of /proc/stat.
-func stolen(text string) time.Duration {
+// stolen reads the first line of /proc/stat, which is the sum of all CPUs.
+func stolen(text []byte) time.Duration {
 	const steal = 8 // fields of proc(5): cpu user nice system idle iowait irq softirq steal
-	fields := strings.Fields(text)
-	if len(fields) <= steal || fields[0] != "cpu" {
-		return 0
+	line, _, _ := bytes.Cut(text, []byte("\n"))
+	if n, ok := number(line, steal); ok && bytes.HasPrefix(line, []byte("cpu ")) {
+		return time.Duration(n) * ticks
 	}
-	n, err := strconv.ParseInt(fields[steal], 10, 64)
-	if err != nil {
-		return 0
-	}
-	return time.Duration(n) * ticks
+	return 0
 }
 
 // Resident returns the memory that this process has, in bytes.
-func Resident() int64 {
-	text, err := os.ReadFile("/proc/self/statm")
-	if err != nil {
-		return 0
-	}
-	var all, resident int64
-	if n, _ := fmt.Sscan(string(text), &all, &resident); n < 2 {
-		return 0
-	}
-	return resident * int64(os.Getpagesize())
+func (m *Meter) Resident() int64 {
+	pages, _ := number(m.file.read("/proc/self/statm"), 1)
+	return pages * int64(os.Getpagesize())
 }
 
 // OpenDescriptors returns how many file descriptors this process has open. Its

@@ -13,8 +13,20 @@ func TestStolen(t *testing.T) {
 		"cpu 1 2 3 4 5 6 7 x": 0,
 		"":                    0,
 	} {
-		if got := stolen(text); got != want {
+		if got := stolen([]byte(text)); got != want {
 			t.Errorf("%q: %v, want %v", text, got, want)
 		}
+	}
+}
+
+// What is read many times leaves next to nothing behind.
+func TestReadingsLeaveLittle(t *testing.T) {
+	m := NewMeter()
+	m.Read()
+	if n := testing.AllocsPerRun(50, func() {
+		m.Read()
+		m.Resident()
+	}); n > 100 {
+		t.Errorf("%v allocations: want those of the names alone", n)
 	}
 }

@@ -4,12 +4,15 @@ package host
 
 import "time"
 
-func threadsNow() map[string]threadTimes { return nil }
+// A procFile is nothing here.
+type procFile struct{}
 
-func stolenNow() time.Duration { return 0 }
+func (m *Meter) threadsNow(map[int]threadTimes) {}
+
+func (m *Meter) stolenNow() time.Duration { return 0 }
 
 // Resident returns 0: it is not known here.
-func Resident() int64 { return 0 }
+func (m *Meter) Resident() int64 { return 0 }
 
 // OpenDescriptors returns 0: it is not known here.
 func OpenDescriptors() int { return 0 }

@@ -10,14 +10,14 @@ import (
 func TestBusiest(t *testing.T) {
 	const s = time.Second
 	for name, c := range map[string]struct {
-		before, after map[string]threadTimes
+		before, after map[int]threadTimes
 		ran, waited   time.Duration
 	}{
 		"nothing known":      {nil, nil, 0, 0},
-		"the one that waits": {map[string]threadTimes{"1": {9 * s, 0}, "2": {s, s}}, map[string]threadTimes{"1": {10 * s, 0}, "2": {s, 3 * s}}, 0, 2 * s},
-		"a new one":          {map[string]threadTimes{"1": {s, 0}}, map[string]threadTimes{"1": {2 * s, 0}, "2": {3 * s, s}}, 3 * s, s},
-		"one that ended":     {map[string]threadTimes{"1": {s, 0}, "2": {9 * s, 0}}, map[string]threadTimes{"1": {2 * s, 0}}, s, 0},
-		"a number used anew": {map[string]threadTimes{"1": {9 * s, 9 * s}}, map[string]threadTimes{"1": {2 * s, s}}, 2 * s, s},
+		"the one that waits": {map[int]threadTimes{1: {9 * s, 0}, 2: {s, s}}, map[int]threadTimes{1: {10 * s, 0}, 2: {s, 3 * s}}, 0, 2 * s},
+		"a new one":          {map[int]threadTimes{1: {s, 0}}, map[int]threadTimes{1: {2 * s, 0}, 2: {3 * s, s}}, 3 * s, s},
+		"one that ended":     {map[int]threadTimes{1: {s, 0}, 2: {9 * s, 0}}, map[int]threadTimes{1: {2 * s, 0}}, s, 0},
+		"a number used anew": {map[int]threadTimes{1: {9 * s, 9 * s}}, map[int]threadTimes{1: {2 * s, s}}, 2 * s, s},
 	} {
 		if ran, waited := busiest(c.before, c.after); ran != c.ran || waited != c.waited {
 			t.Errorf("%s: ran %v, waited %v; want %v, %v", name, ran, waited, c.ran, c.waited)
@@ -56,8 +56,8 @@ func TestWhatLinuxTells(t *testing.T) {
 		t.Errorf("%d descriptors, and after one was opened %d", before, n)
 	}
 	f.Close()
-	if Resident() < 1<<20 || MemoryLimit() < Resident() {
-		t.Errorf("%d bytes of %d", Resident(), MemoryLimit())
+	if n := NewMeter().Resident(); n < 1<<20 || MemoryLimit() < n {
+		t.Errorf("%d bytes of %d", n, MemoryLimit())
 	}
 	if Ports() < 1 {
 		t.Errorf("%d ports", Ports())

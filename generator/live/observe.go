@@ -74,7 +74,7 @@ func (o *observer) read() record.Reading {
 	now, used := o.driver.Now(), o.meter.Read()
 	r := record.Reading{
 		At: now, For: now - o.last, CPU: used.CPU, ThreadRan: used.ThreadRan, ThreadWaited: used.ThreadWaited,
-		Stolen: used.Stolen, Memory: host.Resident(), Connections: o.driver.transport.traffic().Open,
+		Stolen: used.Stolen, Memory: o.meter.Resident(), Connections: o.driver.transport.traffic().Open,
 	}
 	r.GCCycles, r.GCPause = o.collector()
 	r.Goroutines = int(o.sample[goroutines].Value.Uint64())
