@@ -28,7 +28,7 @@ func (b breakage) kind() string {
 		return Reset
 	case b.started:
 		return ShortHead
-	case b.kept && b.took <= max(race, 10*b.connect):
+	case b.kept && (b.sent == 0 || b.took <= max(race, 10*b.connect)):
 		return ResetIdle
 	case b.sent == 0:
 		return ResetConnect

@@ -110,7 +110,7 @@ func (e evidence) kind() string {
 		return e.bodyKind()
 	case e.received > 0:
 		return e.headKind()
-	case e.kept && e.took <= max(race, 10*e.connect):
+	case e.kept && (e.sent == 0 || e.took <= max(race, 10*e.connect)):
 		return ResetIdle
 	case e.sent == 0:
 		return ResetConnect

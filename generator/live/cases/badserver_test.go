@@ -51,7 +51,7 @@ func (n *nursery) start(args string) (pid, port, stats int, err error) {
 	if _, err := io.WriteString(n.in, args+" --port 0 --stats-port 0\n"); err != nil {
 		return 0, 0, 0, err
 	}
-	for pid == 0 || port == 0 { // they come in any order
+	for port == 0 {
 		if !n.lines.Scan() {
 			return 0, 0, 0, fmt.Errorf("%s: no answer to %q: %v", badserver, args, n.lines.Err())
 		}

@@ -16,7 +16,7 @@ import (
 )
 
 // atOnce is how many runs go on at the same time: they mostly wait.
-const atOnce = "12"
+const atOnce = "16"
 
 func TestMain(m *testing.M) {
 	flag.Parse()

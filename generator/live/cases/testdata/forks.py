@@ -2,8 +2,8 @@
 
 To start Python anew for each of them would take longer than the tests do. So
 this reads the file once, and forks: each line of the standard input holds the
-arguments of one server. For each it prints the number of the process, and the
-server prints that it is ready. Servers end with the standard input, or when
+arguments of one server, which prints the number of its process and then that it
+is ready. Servers end with the standard input, or when
 they are told to by a signal.
 """
 import os
@@ -17,11 +17,11 @@ started = []
 for line in sys.stdin:
     pid = os.fork()
     if pid == 0:
+        print("pid", os.getpid(), flush=True)
         sys.argv[1:] = line.split()
         badserver["main"]()
         os._exit(0)
     started.append(pid)
-    print("pid", pid, flush=True)
 for pid in started:
     try:
         os.kill(pid, signal.SIGKILL)
