@@ -144,7 +144,7 @@ func (e evidence) bodyKind() string {
 	switch {
 	case isReset(e.err), e.gone != nil && isReset(e.gone):
 		return ResetBody
-	case errors.Is(e.err, io.ErrUnexpectedEOF):
+	case errors.Is(e.err, io.ErrUnexpectedEOF), e.gone != nil: // within the trailer net/http has another error for it
 		return ShortBody
 	}
 	return Malformed

@@ -174,3 +174,8 @@ func plain() (all []live.Engine) {
 
 // over2 is the engine of HTTP/2.
 func over2() []live.Engine { return []live.Engine{live.H2} }
+
+// perSecond returns how long n arrivals take at a rate.
+func perSecond(n int, rate float64) time.Duration {
+	return time.Duration(float64(n) / rate * float64(time.Second))
+}
