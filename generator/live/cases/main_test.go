@@ -19,6 +19,9 @@ import (
 const atOnce = "16"
 
 func TestMain(m *testing.M) {
+	if os.Getenv(asServer) != "" {
+		os.Exit(serveSilence())
+	}
 	flag.Parse()
 	chosen := false
 	flag.Visit(func(f *flag.Flag) { chosen = chosen || f.Name == "test.parallel" })

@@ -1,6 +1,7 @@
 package cases
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -25,6 +26,7 @@ type trip struct {
 	requests []live.Request
 	http     live.HTTP
 	rules    live.Rules
+	observe  func(record.Reading)
 }
 
 // get, post and head are requests to the target.
@@ -68,11 +70,11 @@ type outcome struct {
 }
 
 // run carries the trip out over one engine.
-func (r trip) run(t *testing.T, url string, engine live.Engine) outcome {
+func (r trip) run(t testing.TB, url string, engine live.Engine) outcome {
 	t.Helper()
 	d, series, p := r.start(t, url, engine)
 	began := time.Now()
-	if err := d.Run(t.Context(), 0, p); err != nil {
+	if err := d.Run(context.Background(), 0, p); err != nil {
 		t.Errorf("the run ended with %v", err)
 	}
 	if err := d.Close(); err != nil {
@@ -112,7 +114,7 @@ func (r trip) start(t testing.TB, url string, engine live.Engine) (*live.Driver,
 	classes := []plan.Class{{Name: "any", Weight: 1, Criticality: 2, Cost: 1, Timeout: r.timeout, Deadline: r.timeout}}
 	series := record.NewSeries([]string{"any"})
 	d, err := live.New(live.Options{
-		Target: target, Requests: r.requests, Engine: engine, HTTP: r.http, Rules: r.rules,
+		Target: target, Requests: r.requests, Engine: engine, HTTP: r.http, Rules: r.rules, Observe: r.observe,
 		Client: client.Options{Classes: classes, Grace: r.grace, Close: !r.listen, MaxInFlight: r.most},
 		Recorder: record.NewRecorder(record.RecorderOptions{
 			Classes:    []string{"any"},
