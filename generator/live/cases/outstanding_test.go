@@ -104,8 +104,9 @@ func (s *silence) end(t testing.TB) (n seen) {
 
 // outstanding sends requests for a while that nobody answers, with a timeout of
 // timeout, and checks that each times out, and that this ends when it has to. It
-// returns the outcome and how much memory the process took at most.
-func outstanding(t testing.TB, engine live.Engine, r trip) (o outcome, memory uint64) {
+// returns the outcome, what the server saw, and how much memory the process took at
+// most.
+func outstanding(t testing.TB, engine live.Engine, r trip) (o outcome, got seen, memory uint64) {
 	t.Helper()
 	s := startSilence(t)
 	r.observe = func(now record.Reading) { memory = max(memory, uint64(now.Memory)) }
@@ -125,11 +126,11 @@ func outstanding(t testing.TB, engine live.Engine, r trip) (o outcome, memory ui
 	}
 	// The server takes connections and reads as fast as it can; when nobody waits any
 	// more it may not have come to all of them.
-	got := s.end(t)
+	got = s.end(t)
 	if got.requests > o.tally.Attempts || got.requests < o.tally.Attempts/2 {
 		t.Errorf("the server saw %d requests on %d connections, %d were sent", got.requests, got.connections, o.tally.Attempts)
 	}
-	return o, memory
+	return o, got, memory
 }
 
 // Requests that nobody answers add up to rate × timeout, and end.
@@ -144,15 +145,20 @@ func TestOutstanding(t *testing.T) {
 }
 
 // BenchmarkOutstanding has 20,000 requests outstanding and tells what that takes.
-// It wants 50,000 descriptors (ulimit -n) and half a minute.
+// Where there are fewer descriptors (ulimit -n), some are unsent for that reason.
+// The engine of net/http is not for loads like this one.
 func BenchmarkOutstanding(b *testing.B) {
 	for _, engine := range plain() {
+		if engine == live.NetHTTP {
+			continue
+		}
 		b.Run(string(engine), func(b *testing.B) {
 			for b.Loop() {
-				o, memory := outstanding(b, engine, trip{rate: 10_000, length: 4 * time.Second, timeout: 2 * time.Second})
+				o, got, memory := outstanding(b, engine, trip{rate: 10_000, length: 4 * time.Second, timeout: 2 * time.Second})
 				b.ReportMetric(float64(memory)/1e6, "MB")
 				b.ReportMetric(float64(o.tally.Timeout), "timeouts")
 				b.ReportMetric(float64(o.tally.Unsent), "unsent")
+				b.ReportMetric(float64(got.requests), "seen")
 				b.ReportMetric(o.took.Seconds(), "s/run")
 				b.ReportMetric(float64(o.step.Lag.P99)/1e6, "ms-lag-p99")
 			}
