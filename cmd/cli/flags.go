@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -35,6 +36,48 @@ func (p *positive) String() string {
 }
 
 func (p *positive) Type() string { return "DURATION" }
+
+// A span is the value of a flag for a duration that may be 0.
+type span struct {
+	of    time.Duration
+	given bool // on the command line
+}
+
+func (s *span) Set(text string) error {
+	if text == "0" {
+		*s = span{given: true}
+		return nil
+	}
+	d, err := profiles.ParseDuration(text)
+	if err != nil {
+		return errors.New("want 0 or a duration with a unit, such as 200ms or 1m30s")
+	}
+	*s = span{of: time.Duration(d), given: true}
+	return nil
+}
+
+func (s *span) String() string { return s.of.String() }
+
+func (s *span) Type() string { return "DURATION" }
+
+// A count is the value of a flag for a number of things.
+type count struct {
+	of    int
+	given bool // on the command line
+}
+
+func (c *count) Set(text string) error {
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		return errors.New("want a whole number")
+	}
+	*c = count{of: n, given: true}
+	return nil
+}
+
+func (c *count) String() string { return strconv.Itoa(c.of) }
+
+func (c *count) Type() string { return "int" }
 
 // A given is the value of a flag for a text that is not empty: an empty one is
 // more likely a variable that a script forgot to set than a wish.

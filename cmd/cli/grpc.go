@@ -123,11 +123,8 @@ func (o *callOptions) header() (http.Header, error) {
 	return h, nil
 }
 
-// all returns what is sent to a server that is not ours.
-func (o *requestOptions) all(ctx context.Context, there *reached) ([]live.Request, error) {
-	if o.call.call == "" {
-		return o.requests()
-	}
+// calls returns the calls that are sent to a server that is not ours.
+func (o *requestOptions) calls(ctx context.Context, there *reached) ([]live.Request, error) {
 	files, err := o.files(ctx, there)
 	if err != nil {
 		return nil, err

@@ -49,6 +49,12 @@ type requestOptions struct {
 	headers  []string
 	body     string
 	bodyFile string
+	targets  string
+	template bool
+	variants count
+	connect  []string
+	unix     string
+	dnsTTL   span
 	insecure bool
 	http1    bool
 	http2    bool
@@ -84,6 +90,14 @@ func (o *runOptions) addLoad(f *pflag.FlagSet) {
 	f.StringArrayVarP(&o.request.headers, "header", "H", nil, "`HEADER` of the request, as NAME: VALUE, repeatable")
 	f.StringVar(&o.request.body, "body", "", "body of the request, as `TEXT`")
 	f.StringVar(&o.request.bodyFile, "body-file", "", "`FILE` with the body of the request")
+	f.Var((*given)(&o.request.targets), "targets", "`FILE` with the requests, in the http or the json format of vegeta; paths in it are of --url")
+	f.BoolVar(&o.request.template, "template", false, "replace {{seq}}, {{random LOW HIGH}} and {{uuid}} in path, headers and body, before the run")
+	o.request.variants.of = defaultVariants
+	f.Var(&o.request.variants, "variants", "with --template, `N` requests to make of each; then they come again")
+	f.StringArrayVar(&o.request.connect, "connect-to", nil, "`HOST1:PORT1:HOST2:PORT2`: connect to the second host in place of the first, each part may be empty, repeatable")
+	f.Var((*given)(&o.request.unix), "unix-socket", "connect to the unix socket at `PATH`, whatever host the URL names")
+	o.request.dnsTTL.of = defaultDNSTTL
+	f.Var(&o.request.dnsTTL, "dns-ttl", "look names up again when what is known is as old as `D`; 0: never")
 	f.BoolVar(&o.request.insecure, "insecure", false, "do not check the server's certificate")
 	f.BoolVar(&o.request.http1, "http1", false, "speak HTTP/1.1 (the default)")
 	f.BoolVar(&o.request.http2, "http2", false, "speak HTTP/2, to an https URL")
@@ -120,12 +134,16 @@ func (o *runOptions) check() error {
 	if o.engine != "" && !slices.Contains(live.Engines(), live.Engine(o.engine)) {
 		return fail(verdict.CodeUsage, "--engine %s: want %s", o.engine, engineNames())
 	}
-	if o.url != "" && o.virtual {
-		return fail(verdict.CodeUsage, "--url with --virtual: a server outside knee has no virtual time; want one of them")
+	if o.remote() && o.virtual {
+		flag := "--url"
+		if o.url == "" {
+			flag = "--targets"
+		}
+		return fail(verdict.CodeUsage, "%s with --virtual: a server outside knee has no virtual time; want one of them", flag)
 	}
-	if o.url == "" {
+	if !o.remote() {
 		if flag := o.request.first(); flag != "" {
-			return fail(verdict.CodeUsage, "%s without --url: the requests to the built-in server come from the profile", flag)
+			return fail(verdict.CodeUsage, "%s without --url or --targets: the requests to the built-in server come from the profile", flag)
 		}
 	}
 	if o.request.body != "" && o.request.bodyFile != "" {
@@ -135,6 +153,12 @@ func (o *runOptions) check() error {
 		return err
 	}
 	if _, err := o.request.requests(); err != nil {
+		return err
+	}
+	if _, err := o.request.network(); err != nil {
+		return err
+	}
+	if err := o.request.checkTargets(); err != nil {
 		return err
 	}
 	if err := o.request.checkCall(); err != nil {
@@ -164,6 +188,11 @@ func (o *requestOptions) first() string {
 		{"--header", len(o.headers) > 0},
 		{"--body", o.body != ""},
 		{"--body-file", o.bodyFile != ""},
+		{"--template", o.template},
+		{"--variants", o.variants.given},
+		{"--connect-to", len(o.connect) > 0},
+		{"--unix-socket", o.unix != ""},
+		{"--dns-ttl", o.dnsTTL.given},
 		{"--insecure", o.insecure},
 		{"--http1", o.http1},
 		{"--http2", o.http2},

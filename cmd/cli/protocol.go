@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"fmt"
-	"strings"
 	"time"
 
 	"knee/ci/verdict"
@@ -23,21 +22,16 @@ func (o *runOptions) protocol() (live.Engine, error) {
 			given = append(given, f.name)
 		}
 	}
-	secure := strings.HasPrefix(strings.ToLower(o.url), "https:")
 	two := r.http2 || r.h2c || engine == live.H2 || r.call.call != ""
 	switch {
 	case len(given) > 1:
 		return "", fail(verdict.CodeUsage, "%s with %s: want one of them", given[0], given[1])
-	case r.http2 && !secure && o.url != "":
-		return "", fail(verdict.CodeUsage, "--http2: want an https URL; HTTP/2 without TLS is --h2c")
-	case r.h2c && secure:
-		return "", fail(verdict.CodeUsage, "--h2c: want an http URL; HTTP/2 over TLS is --http2")
 	case r.call.call != "" && (r.http1 || engine != live.Auto && engine != live.H2):
 		return "", fail(verdict.CodeUsage, "--call: gRPC is carried by HTTP/2: want neither --http1 nor --engine %s", engine)
 	case r.http1 && engine == live.H2, (r.http2 || r.h2c) && engine != live.Auto && engine != live.H2:
 		return "", fail(verdict.CodeUsage, "%s with --engine %s: want an engine that speaks it, or none", given[0], engine)
-	case engine == live.H2 && o.url == "":
-		return "", fail(verdict.CodeUsage, "--engine %s: the built-in server does not speak HTTP/2; want --url as well", engine)
+	case engine == live.H2 && !o.remote():
+		return "", fail(verdict.CodeUsage, "--engine %s: the built-in server does not speak HTTP/2; want --url or --targets as well", engine)
 	case r.conns < 0:
 		return "", fail(verdict.CodeUsage, "--connections %d: want 0 or more", r.conns)
 	case r.conns > 0 && !two:
@@ -46,6 +40,18 @@ func (o *runOptions) protocol() (live.Engine, error) {
 		return live.H2, nil
 	}
 	return engine, nil
+}
+
+// checkSchemes refuses servers whose scheme does not go with the version of HTTP.
+func (o *runOptions) checkSchemes(out *outgoing) error {
+	secure, plain := out.secure()
+	switch {
+	case o.request.http2 && !secure:
+		return fail(verdict.CodeUsage, "--http2: want https URLs; HTTP/2 without TLS is --h2c")
+	case o.request.h2c && !plain:
+		return fail(verdict.CodeUsage, "--h2c: want http URLs; HTTP/2 over TLS is --http2")
+	}
+	return nil
 }
 
 // streamLimit says that the streams which a server allows were what held requests

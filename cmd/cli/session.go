@@ -38,6 +38,7 @@ type session struct {
 	folder  *record.Folder // nil: the run is not kept
 	driver  driver
 	live    *live.Driver // nil in virtual time
+	out     *outgoing    // nil when the server is ours
 	fleet   *fleet.Fleet // nil without a topology
 	child   *child       // nil when the server is not ours
 	faults  *injections  // nil when the profile has none
@@ -56,6 +57,9 @@ func open(ctx context.Context, w *world, o *runOptions, verb, profile string, pe
 		return nil, err
 	}
 	s = &session{w: w, o: o, verb: verb, asked: questionOf(verb)}
+	if o.request.targets == "-" && profile == "-" {
+		return nil, fail(verdict.CodeUsage, "--targets - with the profile -: one of them can be on stdin")
+	}
 	if s.profile, err = loadProfile(w, o, profile); err != nil {
 		return nil, err
 	}
@@ -63,7 +67,10 @@ func open(ctx context.Context, w *world, o *runOptions, verb, profile string, pe
 		return nil, fail(verdict.CodeUsage, "profile %s has a topology: want --virtual, several servers are in virtual time only", s.profile.Name)
 	}
 	var there *reached
-	if o.url != "" {
+	if o.remote() {
+		if s.out, err = o.outgoing(s.profile.Seed, w.stdin); err != nil {
+			return nil, err
+		}
 		if there, err = s.reach(ctx); err != nil {
 			return nil, err
 		}
@@ -113,13 +120,13 @@ func loadProfile(w *world, o *runOptions, name string) (*profiles.Profile, error
 	}
 	over := profiles.Overrides{
 		Set: o.set, Protect: o.protect, Order: o.order, Timeout: o.timeout,
-		Capacity: capacity, URL: o.url != "", Virtual: o.virtual, Stdin: w.stdin,
+		Capacity: capacity, URL: o.remote(), Virtual: o.virtual, Stdin: w.stdin,
 	}
 	if o.seedSet {
 		over.Seed = &o.seed
 	}
 	switch {
-	case name == "" && o.url != "":
+	case name == "" && o.remote():
 		name, over.Stdin = "-", strings.NewReader(urlProfile)
 	case name == "":
 		name = "default"
@@ -131,23 +138,28 @@ func loadProfile(w *world, o *runOptions, name string) (*profiles.Profile, error
 	return p, nil
 }
 
-// A reached server is one that is not ours and takes connections, and the ways to
-// it.
+// Reached servers are not ours and take connections.
 type reached struct {
-	target *live.Target
-	routes *live.Routes
+	target *live.Target // the first
+	routes *live.Routes // to all
 }
 
-// reach finds out whether load may be sent to the server at --url, and whether
-// it can be connected to.
+// reach finds out whether load may be sent to the servers, and whether they can
+// be connected to.
 func (s *session) reach(ctx context.Context) (*reached, error) {
-	target, err := live.ParseTarget(s.o.url)
-	if err != nil {
-		return nil, fail(verdict.CodeUsage, "--url: %w", err)
+	if err := s.o.checkSchemes(s.out); err != nil {
+		return nil, err
 	}
-	routes, err := live.NewRoutes(live.HTTP{}, target)
+	http, err := s.o.request.network()
+	if err != nil {
+		return nil, err
+	}
+	routes, err := live.NewRoutes(http, s.out.targets...)
 	if err != nil {
 		return nil, fail(verdict.CodeUsage, "%w", err)
+	}
+	if idle := routes.Unused(); len(idle) > 0 {
+		return nil, fail(verdict.CodeUsage, "--connect-to %s: no request goes there, or an earlier --connect-to takes them all: want the host and port of a URL", s.o.request.connect[idle[0]])
 	}
 	if err := routes.Check(s.o.allow); err != nil {
 		return nil, fail(verdict.CodeNotStarted, "%w", err)
@@ -155,7 +167,7 @@ func (s *session) reach(ctx context.Context) (*reached, error) {
 	if err := routes.Reach(ctx); err != nil {
 		return nil, fail(verdict.CodeNotStarted, "%w", err)
 	}
-	return &reached{target: target, routes: routes}, nil
+	return &reached{target: s.out.targets[0], routes: routes}, nil
 }
 
 // start builds the driver, and the server where it is ours.
@@ -200,16 +212,20 @@ func (s *session) start(ctx context.Context, recorder *record.Recorder, there *r
 	if options.Engine, err = s.o.protocol(); err != nil {
 		return err
 	}
-	options.HTTP.MaxConns = s.o.request.conns
+	if options.HTTP, err = s.o.request.network(); err != nil {
+		return err
+	}
 	if there != nil {
 		options.Target, options.Routes = there.target, there.routes
-		if options.Requests, err = s.o.request.all(ctx, there); err != nil {
-			return err
+		options.Requests, options.Order = s.out.requests, s.out.order
+		if s.o.request.call.call != "" {
+			if options.Requests, err = s.o.request.calls(ctx, there); err != nil {
+				return err
+			}
 		}
 		if options.Rules, err = s.o.request.rules(); err != nil {
 			return err
 		}
-		options.HTTP.TLS = s.o.request.tls()
 	} else {
 		if err := s.spawn(ctx); err != nil {
 			return err
@@ -350,7 +366,7 @@ func (s *session) reset(ctx context.Context) error {
 }
 
 // resettable says whether the server is ours.
-func (s *session) resettable() bool { return s.o.url == "" }
+func (s *session) resettable() bool { return !s.o.remote() }
 
 // capacity is the declared capacity; 0 when it is not known.
 func (s *session) capacity() float64 {

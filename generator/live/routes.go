@@ -18,6 +18,7 @@ import (
 // scheme, host and port of its targets go.
 type Routes struct {
 	connectTo []ConnectTo
+	unused    []bool // of connectTo
 	unix      string
 	ttl       time.Duration // negative: for ever
 	dial      func(ctx context.Context, network, address string) (net.Conn, error)
@@ -48,6 +49,7 @@ func NewRoutes(h HTTP, targets ...*Target) (*Routes, error) {
 		resolve: func(ctx context.Context, name string) ([]netip.Addr, error) {
 			return net.DefaultResolver.LookupNetIP(ctx, "ip", name)
 		},
+		unused:  slices.Repeat([]bool{true}, len(h.ConnectTo)),
 		now:     time.Now,
 		sources: newSources(host.Ports()),
 		known:   map[routeKey]*route{},
@@ -78,12 +80,25 @@ func (t *Routes) hopOf(target *Target) hop {
 		return hop{path: t.unix}
 	}
 	h := hop{host: target.host, port: target.port}
-	for _, c := range t.connectTo {
+	for i, c := range t.connectTo {
 		if c.matches(h) {
+			t.unused[i] = false
 			return c.apply(h)
 		}
 	}
 	return h
+}
+
+// Unused returns the indexes of those of HTTP.ConnectTo that no target's
+// connections follow.
+func (t *Routes) Unused() []int {
+	var all []int
+	for i, unused := range t.unused {
+		if unused {
+			all = append(all, i)
+		}
+	}
+	return all
 }
 
 // lookUp looks up all names that have not been. An error is kept, for each pick.

@@ -32,10 +32,8 @@ func ParseTarget(raw string) (*Target, error) {
 }
 
 func parseTarget(raw string) (*Target, error) {
-	for i := range len(raw) {
-		if raw[i] <= ' ' || raw[i] >= 0x7f {
-			return nil, fmt.Errorf("byte %q at position %d: want printable ASCII, anything else percent-encoded", raw[i], i+1)
-		}
+	if err := checkPrintable(raw); err != nil {
+		return nil, err
 	}
 	scheme, rest, ok := strings.Cut(raw, "://")
 	if scheme = strings.ToLower(scheme); !ok || scheme != "http" && scheme != "https" {
@@ -66,6 +64,28 @@ func parseTarget(raw string) (*Target, error) {
 		return nil, fmt.Errorf("port %s: want 1 to 65535", t.port)
 	}
 	return t, nil
+}
+
+// checkPrintable returns an error for what cannot stand in a URL.
+func checkPrintable(raw string) error {
+	for i := range len(raw) {
+		if raw[i] <= ' ' || raw[i] >= 0x7f {
+			return fmt.Errorf("byte %q at position %d: want printable ASCII, anything else percent-encoded", raw[i], i+1)
+		}
+	}
+	return nil
+}
+
+// WirePath returns path and query as they are sent, given what stands in a file
+// that names no server: kept byte for byte, but for a fragment, which is dropped.
+func WirePath(path string) (string, error) {
+	if !strings.HasPrefix(path, "/") {
+		return "", fmt.Errorf("path %q: want it to begin with /", path)
+	}
+	if err := checkPrintable(path); err != nil {
+		return "", fmt.Errorf("path %q: %w", path, err)
+	}
+	return wirePath(path), nil
 }
 
 // wirePath returns path and query of what follows the scheme, as they are sent.

@@ -63,6 +63,10 @@ func pathOf(url string) int {
 	return len(url)
 }
 
+// ServerOf returns the part of a URL that names the server and the credentials for
+// it: what stands before the path. It is empty for a path.
+func ServerOf(url string) string { return url[:pathOf(url)] }
+
 func (p *Pattern) weight() int { return max(1, p.target.Weight) }
 
 // Fixed reports whether p has no placeholder.
