@@ -41,7 +41,7 @@ func connections() []entry {
 		{report: "tgt-12", args: "no-content-length-close", ends: good, check: both(reconnects, received(200, 200))},
 		{report: "tgt-12", args: "half-close", trip: slowly, ends: good, may: idle},
 		{report: "gen-12", args: "ok --fast-ms 50", trip: trip{rate: 200, length: time.Second, most: 20}, ends: good, may: once, check: func(t *testing.T, o outcome, s badStats) {
-			if n := s.Counters["connections"]; n > 20 {
+			if n := s.Counters["connections"]; n > 25 { // net/http may give one up that it has not seen to be free
 				t.Errorf("%d connections for up to 20 requests at once", n)
 			}
 		}},
@@ -100,8 +100,9 @@ func framing() []entry {
 		{report: "tgt-11", args: "cl-and-te", ends: good, check: received(3, 3)},
 		{report: "tgt-13", args: "head-content-length", trip: heads, ends: good, may: once, check: both(reuses, received(0, 0))},
 		{args: "head-content-length", with: "get", trip: trip{rate: 20}, ends: good, check: received(1000000, 1000000)},
-		// The bytes that follow are none of the answer.
-		{report: "tgt-26", args: "204-with-body", ends: good, check: received(0, 0)},
+		// The bytes that follow are none of the answer. While net/http has not looked at them
+		// it may send another request.
+		{report: "tgt-26", args: "204-with-body", ends: good, may: []string{"failed:reset_idle"}, check: received(0, 0)},
 	}
 }
 

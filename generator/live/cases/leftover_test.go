@@ -15,8 +15,8 @@ func TestWhatFollowsAnAnswer(t *testing.T) {
 		"204":     "HTTP/1.1 204 No Content\r\n\r\n",
 		"chunked": "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n",
 	} {
-		turns[name+", an answer at once"] = turn{talk: always(answer + next), ends: good, check: ownConnections}
-		turns[name+", a line at once"] = turn{talk: always(answer + "\r\n"), ends: good, check: ownConnections}
+		turns[name+", an answer at once"] = turn{talk: always(answer + next), ends: good, nethttp: idle, check: ownConnections}
+		turns[name+", a line at once"] = turn{talk: always(answer + "\r\n"), ends: good, nethttp: idle, check: ownConnections}
 		turns[name+", an answer later"] = turn{
 			talk: func(c *peer) {
 				for {
@@ -36,13 +36,13 @@ func TestWhatFollowsAnAnswer(t *testing.T) {
 		}
 	}
 	heads := trip{rate: 50, length: 200 * time.Millisecond, requests: head()}
-	turns["a body after HEAD"] = turn{talk: always(ok200), trip: heads, ends: good, check: ownConnections}
+	turns["a body after HEAD"] = turn{talk: always(ok200), trip: heads, ends: good, nethttp: idle, check: ownConnections}
 	take(t, turns)
 }
 
 // ownConnections checks that every request had a connection of its own.
 func ownConnections(t *testing.T, o outcome, s seen) {
-	if s.connections != s.requests || o.stats.Reused != 0 {
+	if failed := o.tally.Failed; s.connections != s.requests || o.stats.Reused != failed {
 		t.Errorf("%d requests on %d connections, %d of them used before: want each on its own", s.requests, s.connections, o.stats.Reused)
 	}
 }

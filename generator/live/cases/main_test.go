@@ -16,7 +16,7 @@ import (
 )
 
 // atOnce is how many runs go on at the same time: they mostly wait.
-const atOnce = "16"
+const atOnce = "32"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asServer) != "" {

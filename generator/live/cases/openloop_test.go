@@ -15,11 +15,10 @@ const tries = 5
 // The loop is open: a server that is 100 ms slower is sent the same requests, at the
 // same instants, and as punctually.
 func TestSlowServersAreSentTheSame(t *testing.T) {
-	t.Parallel()
 	for _, engine := range plain() {
 		t.Run(string(engine), func(t *testing.T) {
 			t.Parallel()
-			r := trip{rate: 200, length: time.Second}
+			r := trip{rate: 200, length: 600 * time.Millisecond}
 			var why string
 			for range tries {
 				var lag [2]record.Quantiles
@@ -37,8 +36,8 @@ func TestSlowServersAreSentTheSame(t *testing.T) {
 					})
 					o := r.run(t, s.url, engine)
 					o.check(t, s, false)
-					if o.tally.Good != 200 || o.fastest() < slow {
-						t.Fatalf("a server %v slow: %s, the fastest in %v: want 200 good", slow, say(o.endings()), o.fastest())
+					if o.tally.Good != 120 || o.fastest() < slow {
+						t.Fatalf("a server %v slow: %s, the fastest in %v: want 120 good", slow, say(o.endings()), o.fastest())
 					}
 					lag[i] = o.step.Lag
 					t.Logf("%v slow: lag p50 %v, p99 %v, max %v", slow, lag[i].P50, lag[i].P99, lag[i].Max)
@@ -57,16 +56,15 @@ func TestSlowServersAreSentTheSame(t *testing.T) {
 // No second holds more of evenly spaced arrivals than it ought to, but when the
 // generator was late, says so, and catches up.
 func TestNoSecondHoldsTooMuch(t *testing.T) {
-	t.Parallel()
 	for _, engine := range plain() {
 		t.Run(string(engine), func(t *testing.T) {
 			t.Parallel()
 			const rate = 200
 			var most int
 			for range tries { // until neither the server nor the machine has made requests late
-				o, arrivals := againstNull(t, trip{rate: rate, length: 2 * time.Second}, engine)
-				if o.tally.Good != 2*rate || len(arrivals) != 2*rate {
-					t.Fatalf("ended as %s, the server saw %d: want %d", say(o.endings()), len(arrivals), 2*rate)
+				o, arrivals := againstNull(t, trip{rate: rate, length: 1500 * time.Millisecond}, engine)
+				if o.tally.Good != rate*3/2 || len(arrivals) != rate*3/2 {
+					t.Fatalf("ended as %s, the server saw %d: want %d", say(o.endings()), len(arrivals), rate*3/2)
 				}
 				most = mostWithin(arrivals, time.Second)
 				t.Logf("%d requests within a second at most, lag max %v", most, o.step.Lag.Max)

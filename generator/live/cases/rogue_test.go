@@ -146,8 +146,9 @@ type turn struct {
 	trip trip
 	ends []string // the only ways, each of which there is
 	may  []string // further ones that there may be
-	// nethttp are further ones over net/http, which looks at a connection before it
-	// sends over it: what a server says by itself may come too early for it.
+	// nethttp are further ones over net/http. It looks at a connection before it sends
+	// over it, so that what a server says by itself may come too early, and gives it
+	// back before it has looked at what follows an answer.
 	nethttp []string
 	deaf    bool // the server reads no request
 	check   func(t *testing.T, o outcome, s seen)

@@ -67,6 +67,7 @@ type outcome struct {
 	planned uint64
 	took    time.Duration // of the Run and of closing what it used
 	within  time.Duration // by when it was to be over
+	timeout time.Duration // of its requests
 }
 
 // run carries the trip out over one engine.
@@ -81,7 +82,7 @@ func (r trip) run(t testing.TB, url string, engine live.Engine) outcome {
 		t.Errorf("closing: %v", err)
 	}
 	r = r.withDefaults()
-	o := outcome{series: series, stats: d.Stats(), planned: p.Count(), took: time.Since(began), within: r.length + r.timeout + r.grace}
+	o := outcome{series: series, stats: d.Stats(), planned: p.Count(), took: time.Since(began), within: r.length + r.timeout + r.grace, timeout: r.timeout}
 	if steps := series.Steps(); len(steps) == 1 {
 		o.step, o.tally = steps[0], steps[0].Total
 	} else {
