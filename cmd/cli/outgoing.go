@@ -23,7 +23,7 @@ const (
 
 // An outgoing is what is sent to servers that are not ours.
 type outgoing struct {
-	targets  []*live.Target // the servers, each at least once
+	targets  []*live.Target       // the servers, each at least once
 	requests []live.Request       // none for a call: see callOptions
 	order    func(seq uint64) int // nil: one after the other
 }
