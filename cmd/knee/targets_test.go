@@ -131,20 +131,42 @@ X-Two: own
 		flags    []string
 		one, two map[string]int
 	}{
-		{"weights, fields and a body", []string{"--targets", "whole.http"},
+		{
+			"weights, fields and a body",
+			[]string{"--targets", "whole.http"},
 			map[string]int{"GET HOST /a%20b/../c?x=%31&y first second": 15},
-			map[string]int{`POST HOST /orders own {"a": 1}`: 5}},
-		{"fields of flags come first", []string{"--targets", "whole.http", "-H", "X-One: flag", "-H", "X-Two: flag"},
+			map[string]int{`POST HOST /orders own {"a": 1}`: 5},
+		},
+		{
+			"fields of flags come first",
+			[]string{"--targets", "whole.http", "-H", "X-One: flag", "-H", "X-Two: flag"},
 			map[string]int{"GET HOST /a%20b/../c?x=%31&y flag first second flag": 15},
-			map[string]int{`POST HOST /orders flag flag own {"a": 1}`: 5}},
-		{"paths of a server", []string{"--targets", "paths.http", "--url", strings.Replace(one.URL, "//", "//me:hidden@", 1)},
-			map[string]int{"GET HOST /a Basic bWU6aGlkZGVu": 10, `PUT HOST /b Basic bWU6aGlkZGVu {"a": 1}`: 10}, nil},
-		{"JSON", []string{"--targets", "json"},
-			map[string]int{"POST HOST /j own hello": 4, "DELETE other.example /d": 16}, nil},
-		{"connections go elsewhere", []string{"--targets", "json", "--connect-to", ":" + port(one) + "::" + port(two)},
-			nil, map[string]int{"POST " + one.host() + " /j own hello": 4, "DELETE other.example /d": 16}},
-		{"a name that does not exist", []string{"--url", "http://shop.invalid/x", "--connect-to", "shop.invalid:80:127.0.0.1:" + port(two)},
-			nil, map[string]int{"GET shop.invalid /x": 20}},
+			map[string]int{`POST HOST /orders flag flag own {"a": 1}`: 5},
+		},
+		{
+			"paths of a server",
+			[]string{"--targets", "paths.http", "--url", strings.Replace(one.URL, "//", "//me:hidden@", 1)},
+			map[string]int{"GET HOST /a Basic bWU6aGlkZGVu": 10, `PUT HOST /b Basic bWU6aGlkZGVu {"a": 1}`: 10},
+			nil,
+		},
+		{
+			"JSON",
+			[]string{"--targets", "json"},
+			map[string]int{"POST HOST /j own hello": 4, "DELETE other.example /d": 16},
+			nil,
+		},
+		{
+			"connections go elsewhere",
+			[]string{"--targets", "json", "--connect-to", ":" + port(one) + "::" + port(two)},
+			nil,
+			map[string]int{"POST " + one.host() + " /j own hello": 4, "DELETE other.example /d": 16},
+		},
+		{
+			"a name that does not exist",
+			[]string{"--url", "http://shop.invalid/x", "--connect-to", "shop.invalid:80:127.0.0.1:" + port(two)},
+			nil,
+			map[string]int{"GET shop.invalid /x": 20},
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for _, engine := range []string{"auto", "nethttp"} {
