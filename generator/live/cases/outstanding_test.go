@@ -130,10 +130,10 @@ func outstanding(t testing.TB, engine live.Engine, r trip) (o outcome, got seen,
 	if o.stats.Open != 0 {
 		t.Errorf("%d connections are open", o.stats.Open)
 	}
-	// Each request takes a connection of its own, as none is ever answered. Of those that
-	// were opened a few may have come too late for a caller who had given up.
+	// Each request takes a connection of its own, as none is ever answered. Some may come
+	// too late for a caller who has given up.
 	got = s.end(t, o.stats.Opened)
-	if got.requests > o.tally.Attempts || got.requests < o.stats.Opened*9/10 || !o.disturbed() && got.requests != o.tally.Attempts {
+	if got.requests > o.tally.Attempts || got.requests == 0 || !o.disturbed() && got.requests != o.tally.Attempts {
 		t.Errorf("the server saw %d requests on %d connections, %d were sent on %d", got.requests, got.connections, o.tally.Attempts, o.stats.Opened)
 	}
 	return o, got, memory
