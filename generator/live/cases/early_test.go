@@ -28,6 +28,13 @@ func TestEarlyAnswers(t *testing.T) {
 			talk: func(c *peer) { _ = c.CloseWrite(); c.hold() },
 			ends: ended("failed:eof"), nethttp: ended("failed:reset_connect"), deaf: true,
 		},
+		// Each costs its request one connection: it is not tried again until it works.
+		"closed at accept": {
+			talk: func(*peer) {}, may: ended("failed:eof", "failed:reset", "failed:reset_connect"), deaf: true,
+		},
+		"reset at accept": {
+			talk: (*peer).reset, may: ended("failed:reset", "failed:reset_connect"), deaf: true,
+		},
 		"503 before the body, and no more": {
 			talk: func(c *peer) {
 				if _, ok := c.head(); ok {
