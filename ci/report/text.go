@@ -111,7 +111,7 @@ func ending(r *analysis.Result, o Options) []string {
 func check(c analysis.Check, o Options) string {
 	const column = 15 // of what follows the longest verdict
 	s := c.Name
-	if c.Want != "" && !strings.HasSuffix(s, c.Want) {
+	if s != condition(c) {
 		s += ": want " + c.Want
 	}
 	got := c.Got
@@ -125,4 +125,12 @@ func check(c analysis.Check, o Options) string {
 	verdict := fmt.Sprintf("%-12s", c.Verdict)
 	s = strings.ReplaceAll(wrap(s, o.width()-column, 0), "\n", "\n"+strings.Repeat(" ", column))
 	return "  " + o.paint(verdictColor(c.Verdict), verdict) + " " + s
+}
+
+// condition returns a check as it was written, such as "plateau >= 0.9".
+func condition(c analysis.Check) string {
+	if c.Want == "" || strings.HasSuffix(c.Name, c.Want) {
+		return c.Name
+	}
+	return c.Name + " " + c.Want
 }

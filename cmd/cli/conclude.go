@@ -30,6 +30,11 @@ func (s *session) conclude(err error) error {
 		if werr := s.w.print(r, s.o); werr != nil {
 			return fail(verdict.CodeInternal, "%w", werr)
 		}
+		if s.o.gate != nil {
+			if werr := s.o.gate.write(s.w, r); werr != nil {
+				return fail(verdict.CodeInternal, "%w", werr)
+			}
+		}
 	}
 	switch {
 	case reverted != nil:
@@ -41,7 +46,11 @@ func (s *session) conclude(err error) error {
 	case ferr != nil:
 		return ferr
 	}
-	return exit(verdict.Code(r.Verdict, ""))
+	inconclusive := ""
+	if s.o.gate != nil {
+		inconclusive = s.o.gate.inconclusive
+	}
+	return exit(verdict.Code(r.Verdict, inconclusive))
 }
 
 // width is how many columns reports may take.
@@ -56,8 +65,10 @@ func (w *world) width() int {
 
 // print writes a result to stdout.
 func (w *world) print(r *analysis.Result, o *runOptions) error {
-	if o.format == "json" {
-		return report.JSON(w.stdout, r)
-	}
-	return report.Text(w.stdout, r, report.Options{Width: w.width(), Color: w.inColour(o.color)})
+	return report.Write(w.stdout, o.format, r, w.reportOptions(o))
+}
+
+// reportOptions say how a report for people looks.
+func (w *world) reportOptions(o *runOptions) report.Options {
+	return report.Options{Width: w.width(), Color: w.inColour(o.color)}
 }

@@ -41,6 +41,7 @@ type runOptions struct {
 	color    string
 	allow    []string
 	request  requestOptions
+	gate     *gateOptions // of gate alone
 }
 
 // requestOptions say what is sent to a server that is not ours.
@@ -276,6 +277,9 @@ func (o *requestOptions) rules() (live.Rules, error) {
 	return rules, nil
 }
 
+// whereTo are the flags that only say where a result goes, and take a value.
+var whereTo = []string{"--out", "--format", "--color", "--junit", "--annotate"}
+
 // repeat is the command that repeats a run: verb and the arguments given,
 // without those that only say where the result goes, and without secrets.
 func repeat(args []string, seed uint64, seedSet bool) string {
@@ -286,10 +290,10 @@ func repeat(args []string, seed uint64, seedSet bool) string {
 		case skip:
 			skip = false
 			continue
-		case a == "--out" || a == "--format" || a == "--color":
+		case slices.Contains(whereTo, a):
 			skip = true
 			continue
-		case strings.HasPrefix(a, "--out=") || strings.HasPrefix(a, "--format=") || strings.HasPrefix(a, "--color="),
+		case slices.ContainsFunc(whereTo, func(flag string) bool { return strings.HasPrefix(a, flag+"=") }),
 			a == "--quiet", a == "--no-tui":
 			continue
 		}

@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"knee/analysis"
+	"knee/ci/report"
 	"knee/ci/verdict"
 	"knee/generator/record"
 	"knee/profiles"
@@ -23,16 +25,23 @@ func newReportCmd(w *world) *cobra.Command {
 killed before it had a result, report makes it from the records: everything but
 the last window is there, and requests that were open are unfinished.`,
 		Example: `  knee report run1
-  knee report --format json run1`,
+  knee report --format json run1
+  knee report --format junit run1`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error { return runReport(w, o, args) },
 	}
 	o.addOutput(cmd.Flags())
+	cmd.Flags().Lookup("format").Usage = "`FORMAT` of the result: " + strings.Join(report.Formats(), ", ")
 	return cmd
 }
 
 // runReport carries out report.
 func runReport(w *world, o *runOptions, dirs []string) error {
+	as := o.format
+	if !slices.Contains(report.Formats(), as) {
+		return fail(verdict.CodeUsage, "--format %s: want one of %s", as, strings.Join(report.Formats(), ", "))
+	}
+	o.format = "text" // the rest is as for every verb
 	if err := o.check(); err != nil {
 		return err
 	}
@@ -45,7 +54,7 @@ func runReport(w *world, o *runOptions, dirs []string) error {
 		if err != nil {
 			return fail(verdict.CodeUsage, "%s: %w", dir, err)
 		}
-		if err := w.print(r, o); err != nil {
+		if err := report.Write(w.stdout, as, r, w.reportOptions(o)); err != nil {
 			return fail(verdict.CodeInternal, "%w", err)
 		}
 	}

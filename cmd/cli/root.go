@@ -150,6 +150,7 @@ Exit codes: 0 every check met, 1 a check not met, 2 usage or profile wrong,
 	root.AddCommand(
 		newFindCmd(w),
 		newRunCmd(w),
+		newGateCmd(w),
 		newCompareCmd(w),
 		newAnalyzeCmd(w),
 		newReportCmd(w),

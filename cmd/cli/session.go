@@ -63,6 +63,11 @@ func open(ctx context.Context, w *world, o *runOptions, verb, profile string, pe
 	if s.profile, err = loadProfile(w, o, profile); err != nil {
 		return nil, err
 	}
+	if o.gate != nil {
+		if err := o.gate.wants(s.profile); err != nil {
+			return nil, err
+		}
+	}
 	if s.profile.Topology != nil && !o.virtual {
 		return nil, fail(verdict.CodeUsage, "profile %s has a topology: want --virtual, several servers are in virtual time only", s.profile.Name)
 	}
