@@ -88,10 +88,14 @@ func testcase(c analysis.Check, class, name, inconclusive string) junit.Testcase
 // properties say how the run can be told from others, and repeated.
 func properties(r *analysis.Result) []junit.Property {
 	p := []junit.Property{
-		{Name: "command", Value: r.Run.Command}, {Name: "version", Value: r.Run.Version},
-		{Name: "clock", Value: r.Run.Clock}, {Name: "seed", Value: strconv.FormatUint(r.Run.Seed, 10)},
-		{Name: "profile_sha256", Value: r.Run.ProfileSHA256}, {Name: "repeat", Value: r.Run.Repeat},
-		{Name: "verdict", Value: r.Verdict}, {Name: "generator", Value: r.Generator.Verdict},
+		{Name: "command", Value: r.Run.Command},
+		{Name: "version", Value: r.Run.Version},
+		{Name: "clock", Value: r.Run.Clock},
+		{Name: "seed", Value: strconv.FormatUint(r.Run.Seed, 10)},
+		{Name: "profile_sha256", Value: r.Run.ProfileSHA256},
+		{Name: "repeat", Value: r.Run.Repeat},
+		{Name: "verdict", Value: r.Verdict},
+		{Name: "generator", Value: r.Generator.Verdict},
 	}
 	if known(r.Knee.RPS) {
 		p = append(p, junit.Property{Name: "knee_rps", Value: fixed(*r.Knee.RPS, 1)})
