@@ -91,7 +91,7 @@ func (o *runOptions) addLoad(f *pflag.FlagSet) {
 	f.StringArrayVarP(&o.request.headers, "header", "H", nil, "`HEADER` of the request, as NAME: VALUE, repeatable")
 	f.StringVar(&o.request.body, "body", "", "body of the request, as `TEXT`")
 	f.StringVar(&o.request.bodyFile, "body-file", "", "`FILE` with the body of the request")
-	f.Var((*given)(&o.request.targets), "targets", "`FILE` with the requests, in the http or the json format of vegeta; paths in it are of --url")
+	f.Var((*given)(&o.request.targets), "targets", "`FILE` with the requests, in the http or the json format of vegeta, - for stdin; paths in it are of --url: see knee help targets")
 	f.BoolVar(&o.request.template, "template", false, "replace {{seq}}, {{random LOW HIGH}} and {{uuid}} in path, headers and body, before the run")
 	o.request.variants.of = defaultVariants
 	f.Var(&o.request.variants, "variants", "with --template, `N` requests to make of each; then they come again")

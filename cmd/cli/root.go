@@ -164,12 +164,18 @@ Exit codes: 0 every check met, 1 a check not met, 2 usage or profile wrong,
 	for _, c := range root.Commands() {
 		c.Args = inOurWords(c.Args)
 	}
+	root.AddCommand(newTargetsTopic())
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd(w.args...)
 	for _, c := range root.Commands() {
 		switch c.Name() {
 		case "help":
-			c.Args = func(_ *cobra.Command, args []string) error { return knownVerb(root, args) }
+			c.Args = func(_ *cobra.Command, args []string) error {
+				if isTopic(root, args) {
+					return nil
+				}
+				return knownVerb(root, args)
+			}
 		case "completion":
 			c.Args = inOurWords(cobra.NoArgs)
 			c.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }

@@ -190,6 +190,39 @@ func port(r *recorder) string {
 	return port
 }
 
+// TestTargetsOfTheHelp holds that the files of the help can be sent.
+func TestTargetsOfTheHelp(t *testing.T) {
+	t.Parallel()
+	server := record(t, nil)
+	help, _, _ := knee(t, ".", "help", "targets")
+	var blocks []string
+	open := false
+	for line := range strings.Lines(help) {
+		text, indented := strings.CutPrefix(line, "  ")
+		switch blank := strings.TrimSpace(line) == ""; {
+		case indented && !open:
+			blocks = append(blocks, text)
+		case indented || open && blank:
+			blocks[len(blocks)-1] += text
+		}
+		open = indented || open && strings.TrimSpace(line) == ""
+	}
+	want := []struct {
+		flags []string
+		seen  int // different requests
+	}{{nil, 2}, {nil, 2}, {[]string{"--url", server.URL}, 2}, {[]string{"--template"}, 20}}
+	if len(blocks) != len(want) {
+		t.Fatalf("the help shows %d files, want %d: %q", len(blocks), len(want), blocks)
+	}
+	for i, block := range blocks {
+		dir := files(t, map[string]string{"f": strings.ReplaceAll(block, "http://127.0.0.1:8080", server.URL), "order.json": "{}"})
+		sends(t, dir, append(want[i].flags, "--targets", "f")...)
+		if got := server.counted(server.take()); len(got) != want[i].seen {
+			t.Errorf("%s\nsent %v, want %d different requests", block, got, want[i].seen)
+		}
+	}
+}
+
 // TestTargetsFromStdin holds that - is stdin, as for vegeta.
 func TestTargetsFromStdin(t *testing.T) {
 	t.Parallel()
