@@ -1,6 +1,7 @@
 package live
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
@@ -46,6 +47,9 @@ func TestFirstConnectToCounts(t *testing.T) {
 	}
 	if got := routes.order[0].hop.String(); got != "y:2" {
 		t.Errorf("goes to %s: want y:2", got)
+	}
+	if got := routes.Unused(); !slices.Equal(got, []int{0, 2}) {
+		t.Errorf("unused are %v: want the first, which fits nothing, and the third, which comes too late", got)
 	}
 }
 

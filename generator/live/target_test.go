@@ -63,6 +63,30 @@ func TestParseTargetRefuses(t *testing.T) {
 	}
 }
 
+func TestWirePath(t *testing.T) {
+	for path, want := range map[string]string{
+		"/":                     "/",
+		"/a%20b/../c?x=%31&y#f": "/a%20b/../c?x=%31&y",
+		"//two?#":               "//two?",
+	} {
+		if got, err := WirePath(path); err != nil || got != want {
+			t.Errorf("%s: %q, error %v: want %q", path, got, err, want)
+		}
+	}
+	for path, want := range map[string]string{
+		"":     "begin with /",
+		"a":    "begin with /",
+		"?x":   "begin with /",
+		"/ a":  "byte ' ' at position 2",
+		"/a\n": "byte '\\n' at position 3",
+		"/ä":   "percent-encoded",
+	} {
+		if _, err := WirePath(path); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: error %v: want %s in it", path, err, want)
+		}
+	}
+}
+
 func FuzzParseTarget(f *testing.F) {
 	f.Add("http://me:secret@h:80/a?b#c")
 	f.Add("http://[::1%25lo]:1//")

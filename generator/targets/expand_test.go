@@ -97,6 +97,20 @@ func TestPatternsRefuse(t *testing.T) {
 	}
 }
 
+func TestServerOf(t *testing.T) {
+	for url, want := range map[string]string{
+		"http://a/b?c":      "http://a",
+		"http://u:p@a:1?b/": "http://u:p@a:1",
+		"http://a#/":        "http://a",
+		"http://a":          "http://a",
+		"/b":                "",
+	} {
+		if got := ServerOf(url); got != want {
+			t.Errorf("%s: %q: want %q", url, got, want)
+		}
+	}
+}
+
 func TestExpandRefuses(t *testing.T) {
 	large := ParsePattern(Target{URL: "/", Body: []byte(strings.Repeat("x", 1<<20) + "{{seq}}")}, &Errors{})
 	huge := ParsePattern(Target{URL: "/", Body: []byte(strings.Repeat("x", 1<<26) + "{{seq}}")}, &Errors{})
