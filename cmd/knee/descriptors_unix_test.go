@@ -37,6 +37,9 @@ func TestRunningOutOfDescriptors(t *testing.T) {
 					Counts         map[string]uint64
 					UnsentByReason map[string]uint64 `json:"unsent_by_reason"`
 					FailedByKind   map[string]uint64 `json:"failed_by_kind"`
+					Generator      struct {
+						StolenShare *float64 `json:"stolen_share"` // read with descriptors
+					}
 				}
 				Generator struct{ Verdict string }
 				Warnings  []string
@@ -51,6 +54,9 @@ func TestRunningOutOfDescriptors(t *testing.T) {
 			}
 			if len(r.Steps[0].FailedByKind) > 0 {
 				t.Errorf("failed by %v: the server did nothing wrong", r.Steps[0].FailedByKind)
+			}
+			if stolen := r.Steps[0].Generator.StolenShare; stolen != nil && *stolen < 0 {
+				t.Errorf("%v of a CPU was stolen", *stolen)
 			}
 			if r.Generator.Verdict != "limited" {
 				t.Errorf("the generator is %s", r.Generator.Verdict)

@@ -36,14 +36,19 @@ func NewMeter() *Meter {
 }
 
 // Read returns what was taken since NewMeter or the last Read. It takes some tens
-// of microseconds.
+// of microseconds. What the kernel does not tell this time, as when no descriptor
+// is left to read it with, is in the next reading.
 func (m *Meter) Read() Usage {
 	cpu, stolen, threads := CPUTime(), m.stolenNow(), m.spare
 	clear(threads)
 	m.threadsNow(threads)
+	stolen = max(stolen, m.stolen)
 	u := Usage{CPU: cpu - m.cpu, Stolen: stolen - m.stolen}
-	u.ThreadRan, u.ThreadWaited = busiest(m.threads, threads)
-	m.cpu, m.stolen, m.threads, m.spare = cpu, stolen, threads, m.threads
+	m.cpu, m.stolen = cpu, stolen
+	if len(threads) > 0 {
+		u.ThreadRan, u.ThreadWaited = busiest(m.threads, threads)
+		m.threads, m.spare = threads, m.threads
+	}
 	return u
 }
 

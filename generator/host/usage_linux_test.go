@@ -3,6 +3,8 @@ package host
 import (
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 func TestStolen(t *testing.T) {
@@ -28,5 +30,31 @@ func TestReadingsLeaveLittle(t *testing.T) {
 		m.Resident()
 	}); n > 100 {
 		t.Errorf("%v allocations: want those of the names alone", n)
+	}
+}
+
+// Without a descriptor left the kernel tells nothing: that is no time that was
+// given back.
+func TestMeterThatCannotRead(t *testing.T) {
+	m := NewMeter()
+	before := len(m.threads)
+	var limit unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
+		t.Fatal(err)
+	}
+	none := limit
+	none.Cur = 0
+	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &none); err != nil {
+		t.Skip(err)
+	}
+	u := m.Read()
+	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
+		t.Fatal(err)
+	}
+	if u.Stolen != 0 || u.ThreadRan != 0 || u.ThreadWaited != 0 {
+		t.Errorf("%+v, though nothing could be read", u)
+	}
+	if len(m.threads) != before {
+		t.Errorf("%d threads are known, %d were", len(m.threads), before)
 	}
 }
