@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -162,12 +163,17 @@ const leastStolen = 0.02
 // causes are what may have made a generator late that was.
 func causes(measured []Step, m Meta) []string {
 	var all []string
-	var pausing, robbed, full *Step
+	var pausing, robbed, full, busy *Step
+	busiest := highUse
 	for i := range measured {
 		s := &measured[i]
 		u := s.Generator
 		if u == nil {
 			continue
+		}
+		// What only kept requests back shows the CPU nowhere else.
+		if share, of := u.taken(m); isLimited(*s) && share >= busiest && !strings.Contains(s.Why, of) {
+			busy, busiest = s, share
 		}
 		if u.GCPauseMS >= valueOf(s.LagMS.P99)/2 && u.GCPauseMS > ms(leastLag) && (pausing == nil || u.GCPauseMS > pausing.Generator.GCPauseMS) {
 			pausing = s
@@ -178,6 +184,10 @@ func causes(measured []Step, m Meta) []string {
 		if m.Machine.Ports != nil && float64(u.Connections) >= nearLimit*float64(*m.Machine.Ports) && (full == nil || u.Connections > full.Generator.Connections) {
 			full = s
 		}
+	}
+	if busy != nil {
+		_, of := busy.Generator.taken(m)
+		all = append(all, fmt.Sprintf("at %.4g/s the generator had little CPU left: %s", busy.IntendedRPS, of))
 	}
 	if pausing != nil {
 		all = append(all, fmt.Sprintf("at %.4g/s the garbage collector stopped the generator for up to %.1f ms", pausing.IntendedRPS, pausing.Generator.GCPauseMS))

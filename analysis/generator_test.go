@@ -31,6 +31,8 @@ func TestGeneratorVerdict(t *testing.T) {
 	}
 	virtual := with(record.Reading{CPU: of(2), Descriptors: 100})
 	virtual.Run.Clock = Virtual
+	short := load(0, 500, 1)
+	short.unsent = 0.3
 	quick, uneasy, unsent, tardy := load(0, 500, 1), load(0, 500, 1), load(0, 500, 1), load(0, 500, 0.9)
 	tardy.lost = record.Late
 	quick.lag, uneasy.lag, unsent.unsent = 2*time.Millisecond, 12*time.Millisecond, 0.01
@@ -58,6 +60,7 @@ func TestGeneratorVerdict(t *testing.T) {
 		"stolen, and all is well":    {load(0, 500, 1), with(record.Reading{CPU: of(0.4), ThreadRan: of(0.3), Stolen: of(0.1)}), "ok", true, nil},
 		"late for so quick a server": {quick, two, "suspect", true, []string{"the lag p99 was 2.00 ms, where the median answer took 0.05 ms"}},
 		"a few unsent":               {unsent, two, "suspect", true, []string{"5 of 500 requests were unsent (in_flight)"}},
+		"many unsent, for no CPU":    {short, with(record.Reading{CPU: of(0.4), ThreadRan: of(0.5), ThreadWaited: of(0.5)}), "limited", false, []string{"unsent (in_flight)", "the generator had little CPU left: its busiest thread ran 50%"}},
 		"descriptors nearly out":     {load(0, 500, 1), with(record.Reading{CPU: of(0.4), Descriptors: 95}), "suspect", true, []string{"95 of 100 descriptors were open"}},
 		"ports, with the rest":       {unsent, with(record.Reading{CPU: of(0.4), Connections: 950}), "suspect", true, []string{"unsent", "950 connections were open, of 1000 local ports"}},
 		"virtual time has no CPU":    {load(0, 500, 1), virtual, "ok", true, nil},

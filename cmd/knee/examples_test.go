@@ -28,7 +28,7 @@ func (c command) serves() bool {
 // arguments are the words, in virtual time where load is offered.
 func (c command) arguments() []string {
 	w := c.words()
-	if len(w) > 0 && (w[0] == "find" || w[0] == "run") && !strings.Contains(c.text, "--help") && !strings.Contains(c.text, "--virtual") {
+	if len(w) > 0 && (w[0] == "find" || w[0] == "run" || w[0] == "gate") && !strings.Contains(c.text, "--help") && !strings.Contains(c.text, "--virtual") {
 		w = append(w, "--virtual")
 	}
 	return w
