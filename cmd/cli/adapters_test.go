@@ -37,7 +37,7 @@ func TestRealLibrariesDefendTheServer(t *testing.T) {
 				t.Fatal(err)
 			}
 			synctest.Test(t, func(t *testing.T) {
-				n := inLiveWorld(t, p, load).Total
+				n := inLiveWorld(t, http1, p, load).Total
 				if float64(n.Good) < 0.8*20*p.Capacity() {
 					t.Errorf("%d good in 20s, want nearly %.0f", n.Good, 20*p.Capacity())
 				}

@@ -29,7 +29,7 @@ func TestCreditsReachTheCallers(t *testing.T) {
 			t.Fatal(err)
 		}
 		inVirtual = inVirtualWorld(t, p, load).Total.RejectedBy["breakwater"]
-		synctest.Test(t, func(t *testing.T) { inLive = inLiveWorld(t, p, load).Total.RejectedBy["breakwater"] })
+		synctest.Test(t, func(t *testing.T) { inLive = inLiveWorld(t, http1, p, load).Total.RejectedBy["breakwater"] })
 		return inVirtual, inLive
 	}
 	careless, carelessLive := refused()

@@ -72,19 +72,19 @@ func TestBothWorldsGiveTheSameFaults(t *testing.T) {
 					if k == "" {
 						one = fmt.Sprintf("{kind: %s, %s}", info.Name, window)
 					}
-					compareWorlds(t, "default", profiles.Overrides{Set: []string{load, "faults=[" + one + "]"}})
+					compareWorlds(t, http1, "default", profiles.Overrides{Set: []string{load, "faults=[" + one + "]"}})
 				})
 			}
 		}
 	}
 	t.Run("several", func(t *testing.T) {
-		compareWorlds(t, "default", profiles.Overrides{Protect: "queue_bound:count=30", Set: []string{
+		compareWorlds(t, http1, "default", profiles.Overrides{Protect: "queue_bound:count=30", Set: []string{
 			load, "faults=[{kind: slow_service, at: 100ms, for: 700ms, factor: 2}, {kind: error_share, at: 200ms, for: 400ms, share: 0.2}, " +
 				"{kind: crash_restart, at: 450ms, for: 500ms, down: 50ms, warm_up: 100ms}, {kind: pause, at: 900ms, for: 60ms}]",
 		}})
 	})
 	t.Run("batches", func(t *testing.T) {
-		compareWorlds(t, "default", profiles.Overrides{Set: []string{
+		compareWorlds(t, http1, "default", profiles.Overrides{Set: []string{
 			load, "target.batch={size: 4, delay: 5ms, overhead: 2ms}", "faults=[{kind: stall, at: 200ms, for: 100ms}]",
 		}})
 	})

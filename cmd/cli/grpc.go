@@ -33,7 +33,7 @@ type callOptions struct {
 }
 
 func (o *callOptions) add(f *pflag.FlagSet) {
-	f.Var((*given)(&o.call), "call", "call the unary gRPC method `SERVICE/METHOD` of the server at --url, over HTTP/2")
+	f.Var((*given)(&o.call), "call", "call the unary gRPC method `SERVICE/METHOD` of the server, over HTTP/2; the built-in one has knee.v1.Work/Do")
 	f.Var((*given)(&o.proto), "proto", "`FILE` that declares the method; without it and --protoset the server is asked")
 	f.StringSliceVar(&o.paths, "import-paths", nil, "`DIRS` in which --proto and what it imports are, separated by commas")
 	f.Var((*given)(&o.protoset), "protoset", "`FILE` of compiled descriptors that declares the method")

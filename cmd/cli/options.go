@@ -102,7 +102,7 @@ func (o *runOptions) addLoad(f *pflag.FlagSet) {
 	f.BoolVar(&o.request.insecure, "insecure", false, "do not check the server's certificate")
 	f.BoolVar(&o.request.http1, "http1", false, "speak HTTP/1.1 (the default)")
 	f.BoolVar(&o.request.http2, "http2", false, "speak HTTP/2, to an https URL")
-	f.BoolVar(&o.request.h2c, "h2c", false, "speak HTTP/2 without TLS, to an http URL whose server is known to speak it")
+	f.BoolVar(&o.request.h2c, "h2c", false, "speak HTTP/2 without TLS, to the built-in server or an http URL whose server is known to speak it")
 	f.IntVar(&o.request.conns, "connections", 0, "with --http2 or --h2c, at most `N` connections; 0: as many as the streams need")
 	o.request.call.add(f)
 	f.StringArrayVar(&o.request.reject, "reject-when", nil, "`RULE` for what is a rejection, repeatable")
@@ -143,8 +143,10 @@ func (o *runOptions) check() error {
 		return fail(verdict.CodeUsage, "%s with --virtual: a server outside knee has no virtual time; want one of them", flag)
 	}
 	if !o.remote() {
-		if flag := o.request.first(); flag != "" {
+		if flag := o.request.first(); flag != "" && !slices.Contains(ownServer, flag) {
 			return fail(verdict.CodeUsage, "%s without --url or --targets: the requests to the built-in server come from the profile", flag)
+		} else if flag != "" && o.virtual {
+			return fail(verdict.CodeUsage, "%s with --virtual: nothing is sent in virtual time; want one of them", flag)
 		}
 	}
 	if o.request.body != "" && o.request.bodyFile != "" {
@@ -178,8 +180,12 @@ func engineNames() string {
 	return strings.Join(names[:len(names)-1], ", ") + " or " + names[len(names)-1]
 }
 
+// ownServer are the flags about requests that the built-in server takes, which has
+// a face for each version of HTTP, without TLS, and one for gRPC.
+var ownServer = []string{"--h2c", "--connections", "--call", "--data", "--data-file", "--binary-file"}
+
 // first returns the first flag that says something about requests, "" when
-// there is none.
+// there is none; one that the built-in server takes when there is no other.
 func (o *requestOptions) first() string {
 	for _, f := range []struct {
 		name  string
@@ -197,10 +203,14 @@ func (o *requestOptions) first() string {
 		{"--insecure", o.insecure},
 		{"--http1", o.http1},
 		{"--http2", o.http2},
-		{"--h2c", o.h2c},
-		{"--connections", o.conns != 0},
 		{"--reject-when", len(o.reject) > 0},
 		{"--success-when", len(o.success) > 0},
+		{"--proto", o.call.proto != ""},
+		{"--import-paths", len(o.call.paths) > 0},
+		{"--protoset", o.call.protoset != ""},
+		{"--metadata", o.call.metadata != ""},
+		{"--h2c", o.h2c},
+		{"--connections", o.conns != 0},
 	} {
 		if f.given {
 			return f.name

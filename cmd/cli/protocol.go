@@ -7,6 +7,7 @@ import (
 
 	"knee/ci/verdict"
 	"knee/generator/live"
+	"knee/target/serve"
 )
 
 // protocol returns the engine that carries the requests, from the flags that name
@@ -30,8 +31,6 @@ func (o *runOptions) protocol() (live.Engine, error) {
 		return "", fail(verdict.CodeUsage, "--call: gRPC is carried by HTTP/2: want neither --http1 nor --engine %s", engine)
 	case r.http1 && engine == live.H2, (r.http2 || r.h2c) && engine != live.Auto && engine != live.H2:
 		return "", fail(verdict.CodeUsage, "%s with --engine %s: want an engine that speaks it, or none", given[0], engine)
-	case engine == live.H2 && !o.remote():
-		return "", fail(verdict.CodeUsage, "--engine %s: the built-in server does not speak HTTP/2; want --url or --targets as well", engine)
 	case r.conns < 0:
 		return "", fail(verdict.CodeUsage, "--connections %d: want 0 or more", r.conns)
 	case r.conns > 0 && !two:
@@ -66,4 +65,13 @@ func streamLimit(s live.StreamTraffic) string {
 		text += fmt.Sprintf("; %d callers gave up before", s.Unsent)
 	}
 	return text + ": that limit is part of what was measured"
+}
+
+// checkFace refuses a version of HTTP that the built-in server does not speak where
+// it sheds.
+func (s *session) checkFace(engine live.Engine) error {
+	if at := serve.Stage(s.profile.Target.ShedAt); engine == live.H2 && at != serve.Handler && at != serve.Late {
+		return fail(verdict.CodeUsage, "HTTP/2 with target.shed_at: %s: the built-in server speaks it where it sheds at %s or %s", at, serve.Handler, serve.Late)
+	}
+	return nil
 }

@@ -232,6 +232,9 @@ func (s *session) start(ctx context.Context, recorder *record.Recorder, there *r
 			return err
 		}
 	} else {
+		if err := s.checkFace(options.Engine); err != nil {
+			return err
+		}
 		if err := s.spawn(ctx); err != nil {
 			return err
 		}
@@ -240,6 +243,17 @@ func (s *session) start(ctx context.Context, recorder *record.Recorder, there *r
 			return fail(verdict.CodeInternal, "address of the built-in server: %w", err)
 		}
 		options.Target, options.Knee, options.Reset = own, true, s.child.Reset
+		if s.o.request.call.call != "" {
+			if options.Routes, err = live.NewRoutes(options.HTTP, own); err != nil {
+				return fail(verdict.CodeInternal, "%w", err)
+			}
+			if err := options.Routes.Reach(ctx); err != nil {
+				return fail(verdict.CodeNotStarted, "%w", err)
+			}
+			if options.Requests, err = s.o.request.calls(ctx, &reached{target: own, routes: options.Routes}); err != nil {
+				return err
+			}
+		}
 	}
 	d, err := live.New(options)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -32,7 +33,7 @@ func TestBothWorldsGiveTheSameRecords(t *testing.T) {
 			continue // -short is for the race detector: one is as good as another
 		}
 		t.Run("profile/"+name, func(t *testing.T) {
-			compareWorlds(t, name, profiles.Overrides{})
+			compareWorlds(t, http1, name, profiles.Overrides{})
 		})
 	}
 	knobs := map[string]string{"queue_bound": ":count=20", "limit": ":limit=25", "rate": ":rate=400,burst=20", "brownout": ":setpoint=500ms"}
@@ -41,7 +42,7 @@ func TestBothWorldsGiveTheSameRecords(t *testing.T) {
 			continue // virtual time has no clock for it to read
 		}
 		t.Run("protection/"+info.Name, func(t *testing.T) {
-			compareWorlds(t, "default", profiles.Overrides{Protect: info.Name + knobs[info.Name]})
+			compareWorlds(t, http1, "default", profiles.Overrides{Protect: info.Name + knobs[info.Name]})
 		})
 	}
 }
@@ -91,7 +92,7 @@ func TestBothWorldsGiveTheSameBehaviours(t *testing.T) {
 					// one instant and arrive in either order: they have to be alike.
 					set = append(set, "target.service.per=request")
 				}
-				n := compareWorlds(t, "default", profiles.Overrides{Protect: protect, Set: set})
+				n := compareWorlds(t, http1, "default", profiles.Overrides{Protect: protect, Set: set})
 				if n.Attempts == n.Sent && n.Withheld == 0 {
 					t.Errorf("%d attempts of %d originals, none withheld: the case shows nothing of its behaviours", n.Attempts, n.Sent)
 				}
@@ -126,9 +127,38 @@ func embeddedProfiles(t *testing.T) []string {
 	return names
 }
 
+// A face is a way to speak to the server.
+type face func(o *live.Options)
+
+func http1(*live.Options) {}
+
+func h2c(o *live.Options) { o.Engine = live.H2 }
+
+func overGRPC(o *live.Options) {
+	o.Engine = live.H2
+	o.Requests = []live.Request{{
+		Method: http.MethodPost, Path: serve.WorkMethod, GRPC: true, Body: make([]byte, 5),
+		Header: http.Header{"Content-Type": {"application/grpc"}, "Te": {"trailers"}},
+	}}
+}
+
+// HTTP/2 and gRPC reach the same core, and tell callers the same.
+func TestBothWorldsGiveTheSameRecordsOverOtherFaces(t *testing.T) {
+	for name, f := range map[string]face{"h2c": h2c, "grpc": overGRPC} {
+		for _, protect := range []string{"queue_bound:count=20", "deadline", "codel", "breakwater", "rate:rate=400,burst=20", "none"} {
+			if testing.Short() && protect != "breakwater" {
+				continue
+			}
+			t.Run(name+"/"+protect, func(t *testing.T) {
+				compareWorlds(t, f, "default", profiles.Overrides{Protect: protect})
+			})
+		}
+	}
+}
+
 // compareWorlds runs a healthy load, an overload and a light load, at most
 // 2,000 arrivals in all, in both worlds, and returns what became of them.
-func compareWorlds(t *testing.T, name string, o profiles.Overrides) record.Counts {
+func compareWorlds(t *testing.T, f face, name string, o profiles.Overrides) record.Counts {
 	p, err := profiles.Load(name, o)
 	if err != nil {
 		t.Fatal(err)
@@ -167,7 +197,7 @@ func compareWorlds(t *testing.T, name string, o profiles.Overrides) record.Count
 		t.Errorf("good: %d of %d, at the first attempt; want some and not all, or the case says little", n.Good, n.Planned)
 	}
 	synctest.Test(t, func(t *testing.T) {
-		inLive := inLiveWorld(t, p, load)
+		inLive := inLiveWorld(t, f, p, load)
 		if diff := cmp.Diff(inVirtual, inLive); diff != "" {
 			t.Errorf("records differ (-virtual +live):\n%s", diff)
 		}
@@ -234,7 +264,7 @@ func inVirtualWorld(t *testing.T, p *profiles.Profile, load *plan.Plan) records 
 	return recordsOf(series)
 }
 
-func inLiveWorld(t *testing.T, p *profiles.Profile, load *plan.Plan) records {
+func inLiveWorld(t *testing.T, f face, p *profiles.Profile, load *plan.Plan) records {
 	t.Helper()
 	config, err := serverConfig(p)
 	if err != nil {
@@ -254,10 +284,12 @@ func inLiveWorld(t *testing.T, p *profiles.Profile, load *plan.Plan) records {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := live.New(live.Options{
+	options := live.Options{
 		Target: target, Client: p.ClientOptions(), Recorder: recorder, Knee: true, Coarse: true,
 		HTTP: live.HTTP{Dial: wire.dial},
-	})
+	}
+	f(&options)
+	d, err := live.New(options)
 	if err != nil {
 		t.Fatal(err)
 	}

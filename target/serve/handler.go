@@ -33,14 +33,13 @@ const okBody = "ok\n"
 // net/http itself reads up to 256 KB of a body that was refused unread, to keep
 // the connection.
 func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
+	if isCall(r) {
+		s.serveCall(w, r)
+		return
+	}
 	c := s.take()
 	defer s.give(c)
-	c.facts.arrived, c.facts.bytes = s.now(), max(0, r.ContentLength)
-	for _, h := range headersRead {
-		if v := r.Header[h.canonical]; len(v) > 0 {
-			s.header(c, h.lower, v[0])
-		}
-	}
+	s.readFacts(c, r)
 	if s.cfg.ShedAt == Late && !s.prepareHTTP(r) {
 		http.Error(w, "the body cannot be read", http.StatusBadRequest)
 		return
@@ -60,6 +59,16 @@ func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	writeAnswer(w, r, s.work(c))
+}
+
+// readFacts fills in what the head of r says.
+func (s *Server) readFacts(c *call, r *http.Request) {
+	c.facts.arrived, c.facts.bytes = s.now(), max(0, r.ContentLength)
+	for _, h := range headersRead {
+		if v := r.Header[h.canonical]; len(v) > 0 {
+			s.header(c, h.lower, v[0])
+		}
+	}
 }
 
 // work lets c, which was let in, wait for a worker and be served, and returns

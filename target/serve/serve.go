@@ -21,6 +21,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"google.golang.org/grpc"
+
 	"knee/target/protection"
 	"knee/target/server"
 	"knee/target/work"
@@ -55,6 +57,7 @@ type Server struct {
 	tenant  tenants
 	answers answers
 	barrier barrier // of work that burns
+	grpc    *grpc.Server
 
 	prepared, badBodies atomic.Uint64
 
@@ -97,6 +100,7 @@ func New(cfg Config) (*Server, error) {
 		armed: protection.Never,
 		draw:  stream(cfg.Seed, "serve work"),
 		tally: newTally(cfg.Classes),
+		grpc:  newGRPC(),
 
 		faults: map[int]*injection{},
 	}
