@@ -70,7 +70,6 @@ func Analyze(series *record.Series, m Meta) *Result {
 		Capacity:      Capacity{Source: "measured"},
 		Steps:         []Step{},
 		Metastability: Metastability{Verdict: notTested},
-		Rejection:     Rejection{Verdict: notTested, Why: "the cost of a rejection was not measured", Stages: []RejectionStage{}, ByReason: map[string]float64{}},
 		Reconciliation: Reconciliation{
 			Differences: append([]string{}, m.Differences...),
 		},
@@ -91,7 +90,11 @@ func Analyze(series *record.Series, m Meta) *Result {
 			r.Warnings = append(r.Warnings, fmt.Sprintf("step %d (%s): counts do not add up: %v", s.Info.Index, s.Info.Phase, err))
 		}
 	}
-	points := points(recorded, r.Steps, m)
+	measured := measured(recorded, r.Steps, m)
+	points := make([]knee.Point, len(measured))
+	for i, s := range measured {
+		points[i] = Point(s)
+	}
 	k := knee.Find(points, knee.Options{})
 	if m.CutOff && k.Verdict == knee.NoKnee {
 		// That there is none was not found out: higher loads were to come.
@@ -102,6 +105,7 @@ func Analyze(series *record.Series, m Meta) *Result {
 	}
 	r.Knee = kneeOf(k, m)
 	r.Plateau = plateauOf(plateau.Judge(points, k, plateau.Options{}))
+	r.Rejection = rejectionOf(measured, k, m)
 	r.Capacity = capacity(r.Knee, m)
 	if m.CapacityRPS == 0 && r.Capacity.RPS != nil {
 		for i := range r.Steps {
@@ -115,10 +119,10 @@ func Analyze(series *record.Series, m Meta) *Result {
 
 const notTested = "not_tested"
 
-// points are the measured loads: steps of constant rate that are not part of a
+// measured are the loads of the curve: steps of constant rate that are not part of a
 // spike, and in which no fault came or went, nor the time after these.
-func points(recorded []*record.Step, steps []Step, m Meta) []knee.Point {
-	var points []knee.Point
+func measured(recorded []*record.Step, steps []Step, m Meta) []Step {
+	var all []Step
 	faults := m.disturbances(recorded)
 	spiked := map[int]bool{} // trials in which a spike has come
 	for i, s := range recorded {
@@ -133,9 +137,9 @@ func points(recorded []*record.Step, steps []Step, m Meta) []knee.Point {
 		if s.Info.From != s.Info.To || spiked[s.Info.Trial] || step.SetAside || isCut(step) || disturbed(s, recorded, faults) {
 			continue
 		}
-		points = append(points, Point(step))
+		all = append(all, step)
 	}
-	return points
+	return all
 }
 
 // barren says whether enough was sent to know that the server serves nothing,

@@ -1,7 +1,11 @@
 // Package analysis turns the records of a run into a Result with warnings.
 package analysis
 
-import "knee/generator/record"
+import (
+	"math"
+
+	"knee/generator/record"
+)
 
 // Schema is the version of Result's JSON form.
 const Schema = "knee.result/v1"
@@ -241,4 +245,12 @@ type Check struct {
 	Got     string `json:"got"`
 	Verdict string `json:"verdict"` // pass fail inconclusive
 	Why     string `json:"why"`
+}
+
+// finite returns v, nil when it is infinite or no number.
+func finite(v float64) *float64 {
+	if math.IsInf(v, 0) || math.IsNaN(v) {
+		return nil
+	}
+	return &v
 }

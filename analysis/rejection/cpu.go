@@ -21,9 +21,9 @@ func FromCPU(trials []Trial) Cost {
 	reasons := reasonsOf(known)
 	switch {
 	case len(known) < 4:
-		return Cost{Why: "the CPU of the server is not known: want that of at least 4 trials"}
+		return Cost{Verdict: NotTested, Why: "the CPU of the server is not known: want that of at least 4 trials"}
 	case len(reasons) == 0:
-		return Cost{Why: "nothing was rejected"}
+		return Cost{Verdict: NotTested, Why: "nothing was rejected"}
 	}
 	// The last column is everything that was rejected.
 	together := func(picked []int) (success, rejection float64) {
@@ -36,7 +36,7 @@ func FromCPU(trials []Trial) Cost {
 	n := blocks(known)
 	success, rejection := together(upTo(n))
 	if math.IsNaN(success) || success <= 0 {
-		return Cost{Why: "the costs of answers and of rejections cannot be told apart: want loads below the knee and far beyond it"}
+		return Cost{Verdict: Inconclusive, Why: "the costs of answers and of rejections cannot be told apart: want loads below the knee and far beyond it"}
 	}
 	low, high := stat.BlockBootstrap(n, 2, func(picked []int) float64 {
 		s, r := together(picked)
@@ -46,7 +46,7 @@ func FromCPU(trials []Trial) Cost {
 		return r / s
 	})
 	c := Cost{
-		Known: true, Q: rejection / success, Low: max(0, low), High: high,
+		Verdict: Measured, Q: rejection / success, Low: max(0, low), High: high,
 		Success: success, Rejection: rejection, Collapse: math.Inf(1),
 	}
 	most := 0.0

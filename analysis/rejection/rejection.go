@@ -35,14 +35,24 @@ func (t *Trial) rejected() float64 {
 	return sum
 }
 
+// A Verdict says what is known of a cost.
+type Verdict string
+
+// The verdicts.
+const (
+	Measured     Verdict = "measured"
+	Inconclusive Verdict = "inconclusive" // what was measured is not what a cost of rejections makes
+	NotTested    Verdict = "not_tested"   // too little was measured
+)
+
 // A Cost is the answer of one method.
 type Cost struct {
-	Known     bool
-	Why       string             // why it is not known
+	Verdict   Verdict
+	Why       string             // why it is not measured
 	Q         float64            // of a success
 	Low, High float64            // the 95% interval of Q
 	Capacity  float64            // the load that fills the server with successes, per second
-	Collapse  float64            // the load at which rejections alone fill it, per second; infinite when they cost nothing
+	Collapse  float64            // the load at which rejections alone fill it, per second; infinite when they may cost nothing
 	Success   float64            // CPU of one success, seconds; 0 from a curve
 	Rejection float64            // CPU of one rejection, seconds; 0 from a curve
 	ByReason  map[string]float64 // the shares of a success by reason; nil unless there are several
@@ -95,7 +105,7 @@ func FromCurve(trials []Trial, knee float64) Cost {
 	curve := curveOf(trials, n)
 	loads, goods := curve.past(upTo(n), knee)
 	if len(loads) < leastLoads {
-		return Cost{Why: "too few loads past 1.3 times the knee, with anything left of the goodput: want at least 3"}
+		return Cost{Verdict: NotTested, Why: "too few loads past 1.3 times the knee, with anything left of the goodput: want at least 3"}
 	}
 	b := stat.TheilSen(loads, goods).Value
 	a := stat.Median(minus(goods, loads, b))
@@ -108,42 +118,68 @@ func FromCurve(trials []Trial, knee float64) Cost {
 	})
 	switch {
 	case low > 0:
-		return Cost{Why: "goodput rises past the knee, which no cost of a rejection does"}
+		return Cost{Verdict: Inconclusive, Why: "goodput rises past the knee, which no cost of a rejection does"}
 	case bent(loads, goods, a, b):
-		return Cost{Why: "what is past the knee is no line: there is another limit, or rejections differ"}
+		return Cost{Verdict: Inconclusive, Why: "what is past the knee is no line: there is another limit, or rejections differ"}
 	}
 	c := Cost{
-		Known: true, Q: shareOf(b), Low: shareOf(high), High: shareOf(low),
+		Verdict: Measured, Q: shareOf(b), Low: shareOf(high), High: shareOf(low),
 		Capacity: a / (1 - b), Collapse: math.Inf(1),
 	}
-	if b < 0 {
+	if c.Low < resolves {
+		c.Low = 0
+	}
+	if c.Low > 0 {
 		c.Collapse = -a / b
 	}
 	return c
 }
 
+// resolves is the cost below which a curve cannot tell it from none.
+const resolves = 0.003
+
 // bent reports whether goods bend away from the line a + b*loads: they stay on one
-// side of it for long, or their first and their second half have slopes so different
-// that it makes a difference.
+// side of it for long, or two lines, one for each half of the loads, fit them so
+// much better that chance does not explain it (an F test, as Chow's of 1960).
 func bent(loads, goods []float64, a, b float64) bool {
-	top := slices.Max(goods)
 	rest := minus(goods, loads, b)
 	for i := range rest {
 		rest[i] -= a
 	}
-	if stat.FewRuns(rest) < bends && slices.Max(rest)-slices.Min(rest) > alive*top {
+	if slices.Max(rest)-slices.Min(rest) <= alive*slices.Max(goods) {
+		return false // it would make no difference
+	}
+	if stat.FewRuns(rest) < bends {
 		return true
 	}
 	half := len(loads) / 2
+	left := float64(len(loads) - 4) // degrees of freedom that two lines leave
 	if half < leastLoads {
 		return false
 	}
-	first, second := stat.TheilSen(loads[:half], goods[:half]).Value, stat.TheilSen(loads[half:], goods[half:]).Value
-	return math.Abs(first-second)*(loads[len(loads)-1]-loads[half]) > kink*top
+	one, two := misfit(loads, goods), misfit(loads[:half], goods[:half])+misfit(loads[half:], goods[half:])
+	f := (one - two) / 2 / (two / left)
+	return math.Pow(1+2*f/left, -left/2) < kinks // the tail of F with 2 degrees and so many
 }
 
-// kink is how much of the goodput two slopes may differ by over half of the loads.
-const kink = 0.2
+// kinks is the chance below which two lines are no accident.
+const kinks = 0.01
+
+// misfit returns the sum of the squares that the best line leaves.
+func misfit(x, y []float64) float64 {
+	n := float64(len(x))
+	var mx, my float64
+	for i := range x {
+		mx, my = mx+x[i]/n, my+y[i]/n
+	}
+	var xx, xy, yy float64
+	for i := range x {
+		xx += (x[i] - mx) * (x[i] - mx)
+		xy += (x[i] - mx) * (y[i] - my)
+		yy += (y[i] - my) * (y[i] - my)
+	}
+	return max(0, yy-xy*xy/xx)
+}
 
 // minus returns goods - b*loads.
 func minus(goods, loads []float64, b float64) []float64 {

@@ -44,7 +44,7 @@ var wide = []float64{0.3, 0.5, 0.7, 1, 1.4, 1.6, 1.8, 2.5, 3, 5, 7, 10}
 func TestCurveWithoutNoise(t *testing.T) {
 	for _, q := range []float64{0.005, 0.02, 0.1, 0.5} {
 		c := FromCurve(noisy(800, q, 3, wide, 0, rand.New(rand.NewPCG(1, 1))), 800)
-		if !c.Known || !near(c.Q, q, 1e-9) || !near(c.Low, q, 1e-9) || !near(c.High, q, 1e-9) {
+		if c.Verdict != Measured || !near(c.Q, q, 1e-9) || !near(c.Low, q, 1e-9) && q > resolves || !near(c.High, q, 1e-9) {
 			t.Errorf("q %v: %+v", q, c)
 		}
 		if !near(c.Capacity, 800, 1e-6) || !near(c.Collapse, 800/q, 1e-3) {
@@ -55,7 +55,7 @@ func TestCurveWithoutNoise(t *testing.T) {
 		}
 	}
 	free := FromCurve(noisy(800, 0, 3, wide, 0, rand.New(rand.NewPCG(1, 1))), 800)
-	if !free.Known || free.Q != 0 || !math.IsInf(free.Collapse, 1) || free.Lost() != 0 || free.Retention(10) != 1 {
+	if free.Verdict != Measured || free.Q != 0 || !math.IsInf(free.Collapse, 1) || free.Lost() != 0 || free.Retention(10) != 1 {
 		t.Errorf("rejections for nothing: %+v", free)
 	}
 }
@@ -99,7 +99,7 @@ func TestNoLine(t *testing.T) {
 		"a cliff":                             {made(func(load float64) float64 { return map[bool]float64{true: load, false: 0}[load <= 600] }), "too few loads"},
 		"nothing":                             {nil, "too few loads"},
 	} {
-		if got := FromCurve(c.trials, 600); got.Known || !strings.Contains(got.Why, c.why) {
+		if got := FromCurve(c.trials, 600); got.Verdict == Measured || !strings.Contains(got.Why, c.why) {
 			t.Errorf("%s: %+v, want that it says %q", name, got, c.why)
 		}
 	}
@@ -121,16 +121,16 @@ func TestOnASharedMachine(t *testing.T) {
 			knee *= 2 // 0.5 of it is the lowest
 			a, b := FromCurve(trials, knee), FromCPU(trials)
 			close := max(0.005, q/10)
-			if a.Known && near(a.Q, q, close) {
+			if a.Verdict == Measured && near(a.Q, q, close) {
 				curve++
 			}
-			if b.Known && near(b.Q, q, close) {
+			if b.Verdict == Measured && near(b.Q, q, close) {
 				cpu++
 			}
-			if a.Known && a.Low <= q && q <= a.High {
+			if a.Verdict == Measured && a.Low <= q && q <= a.High {
 				curveHolds++
 			}
-			if b.Known && b.Low <= q && q <= b.High {
+			if b.Verdict == Measured && b.Low <= q && q <= b.High {
 				cpuHolds++
 			}
 		}
@@ -164,7 +164,7 @@ func TestCPU(t *testing.T) {
 		}
 	}
 	c := FromCPU(trials)
-	if !c.Known || !near(c.Success, 1e-3, 1e-4) {
+	if c.Verdict != Measured || !near(c.Success, 1e-3, 1e-4) {
 		t.Fatalf("%+v, want a success of 1 ms", c)
 	}
 	if !near(c.ByReason["early"], 0.01, 2e-3) || !near(c.ByReason["queue"], 0.1, 5e-3) {
@@ -173,7 +173,7 @@ func TestCPU(t *testing.T) {
 	if c.Q < 0.01 || c.Q > 0.1 {
 		t.Errorf("together %v, want something between the two", c.Q)
 	}
-	if flat := FromCurve(trials, 600); flat.Known && flat.Q > 0.01 {
+	if flat := FromCurve(trials, 600); flat.Verdict == Measured && flat.Q > 0.01 {
 		t.Errorf("from the curve %+v, which is flat", flat)
 	}
 }
@@ -191,7 +191,7 @@ func TestCPUThatSaysNothing(t *testing.T) {
 		"always in a ratio": {[]Trial{of(1, 2, 1), of(2, 4, 2), of(3, 6, 3), of(4, 8, 4)}, "cannot be told apart"},
 		"costs nothing":     {[]Trial{of(1, 2, 5), of(2, 9, 4), of(3, 1, 3), of(4, 8, 2)}, "cannot be told apart"},
 	} {
-		if got := FromCPU(c.trials); got.Known || !strings.Contains(got.Why, c.why) {
+		if got := FromCPU(c.trials); got.Verdict == Measured || !strings.Contains(got.Why, c.why) {
 			t.Errorf("%s: %+v, want that it says %q", name, got, c.why)
 		}
 	}
@@ -212,11 +212,11 @@ func TestCostHasNoUnits(t *testing.T) {
 			scaled[j] = s
 		}
 		a, b := FromCurve(trials, 1000), FromCurve(scaled, 1000*load)
-		if a.Known != b.Known || !near(a.Q, b.Q, 1e-6) || !near(a.Low, b.Low, 1e-6) {
+		if a.Verdict != b.Verdict || !near(a.Q, b.Q, 1e-6) || !near(a.Low, b.Low, 1e-6) {
 			t.Fatalf("from the curve %+v, scaled %+v", a, b)
 		}
 		a, b = FromCPU(trials), FromCPU(scaled)
-		if a.Known != b.Known || !near(a.Q, b.Q, 1e-6) || !near(a.High, b.High, 1e-6) {
+		if a.Verdict != b.Verdict || !near(a.Q, b.Q, 1e-6) || !near(a.High, b.High, 1e-6) {
 			t.Fatalf("from the CPU %+v, scaled %+v", a, b)
 		}
 	})

@@ -222,6 +222,9 @@ func rejectionSentence(j analysis.Rejection) string {
 	case "", "not_tested":
 		return ""
 	case "measured":
+		if known(j.QLow, j.QHigh) && *j.QLow == 0 {
+			return "at most " + fixed(*j.QHigh, 4) + " of a success"
+		}
 		s := fmt.Sprintf("%s of a success, interval %s", maybe(j.Q, decimals(4)), interval(j.QLow, j.QHigh, decimals(4)))
 		if known(j.CollapseRPS) {
 			s += ", rejections alone fill the server at " + rate(*j.CollapseRPS) + "/s"

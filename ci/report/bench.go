@@ -2,6 +2,7 @@ package report
 
 import (
 	"io"
+	"math"
 	"strconv"
 	"strings"
 	"unicode"
@@ -85,10 +86,10 @@ func (v *values) add(unit string, value *float64) {
 
 // inSeconds returns a number of milliseconds, if there is one, in seconds.
 func inSeconds(ms *float64) *float64 {
-	if ms == nil {
+	if !known(ms) {
 		return nil
 	}
-	s := *ms / 1000
+	s := math.Round(*ms*1e6) / 1e9 // whole nanoseconds: no digits that stand for nothing
 	return &s
 }
 
