@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -170,6 +171,9 @@ func (s *session) reach(ctx context.Context) (*reached, error) {
 		return nil, fail(verdict.CodeNotStarted, "%w", err)
 	}
 	if err := routes.Reach(ctx); err != nil {
+		if wrong := (*tls.CertificateVerificationError)(nil); errors.As(err, &wrong) {
+			return nil, fail(verdict.CodeNotStarted, "%w; with --insecure it is not checked", err)
+		}
 		return nil, fail(verdict.CodeNotStarted, "%w", err)
 	}
 	return &reached{target: s.out.targets[0], routes: routes}, nil

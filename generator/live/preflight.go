@@ -2,12 +2,15 @@ package live
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
 	"strings"
 	"sync"
 	"time"
+
+	"golang.org/x/net/http2"
 )
 
 const (
@@ -49,8 +52,8 @@ func (e *UnreachableError) Error() string {
 func (e *UnreachableError) Unwrap() error { return e.Err }
 
 // Reach looks the names of all servers up and connects to each server once, to
-// one address after the other until one takes the connection, and hangs up. What
-// it finds out is where the connections of the run begin. For each server of which
+// one address after the other until one takes the connection (over TLS with a
+// certificate that is right, if the target wants TLS), and hangs up. What it finds out is where the connections of the run begin. For each server of which
 // no address works the error has an *UnreachableError.
 func (t *Routes) Reach(ctx context.Context) error {
 	errs := make([]error, len(t.order))
@@ -67,6 +70,21 @@ func (t *Routes) Reach(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
+// shakeHands ends c, over TLS after a handshake if the target wants TLS.
+func (r *route) shakeHands(ctx context.Context, c net.Conn) error {
+	if !r.target.Secure() {
+		return c.Close()
+	}
+	config := serverName(r.table.tls, r.target.host)
+	config.NextProtos = []string{http2.NextProtoTLS, "http/1.1"}
+	secured := tls.Client(c, config)
+	ctx, cancel := context.WithTimeout(ctx, perAddress)
+	defer cancel()
+	err := secured.HandshakeContext(ctx)
+	_ = secured.Close() // what the server says of that is of no use
+	return err
+}
+
 // reach is Reach for one server.
 func (r *route) reach(ctx context.Context) error {
 	failed := &UnreachableError{Target: r.target}
@@ -81,8 +99,10 @@ func (r *route) reach(ctx context.Context) error {
 	for _, p := range r.current() {
 		var c net.Conn
 		if c, failed.Err = dialWithin(ctx, perAddress, p.endpoint); failed.Err == nil {
-			r.opened(p.endpoint)
-			return c.Close()
+			if failed.Err = r.shakeHands(ctx, c); failed.Err == nil {
+				r.opened(p.endpoint)
+				return nil
+			}
 		}
 		r.failed(p.endpoint, failed.Err)
 		failed.Tried = append(failed.Tried, Try{Address: p.String(), Err: failed.Err})

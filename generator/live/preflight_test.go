@@ -1,8 +1,13 @@
 package live
 
 import (
+	"crypto/tls"
 	"errors"
+	"io"
+	"log"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 )
@@ -80,5 +85,30 @@ func TestReachLooksAtAll(t *testing.T) {
 	if err == nil || strings.Count(err.Error(), "connecting to") != 2 ||
 		!strings.Contains(err.Error(), one) || !strings.Contains(err.Error(), two) {
 		t.Errorf("error %v: want %s and %s in it, once each", err, one, two)
+	}
+}
+
+// A certificate that is wrong, and a server that speaks no TLS, are known before the
+// load.
+func TestReachShakesHands(t *testing.T) {
+	secure, plain := httptest.NewUnstartedServer(http.NotFoundHandler()), httptest.NewServer(http.NotFoundHandler())
+	secure.Config.ErrorLog = log.New(io.Discard, "", 0)
+	secure.StartTLS()
+	t.Cleanup(secure.Close)
+	t.Cleanup(plain.Close)
+	for name, config := range map[string]*tls.Config{
+		"nobody looks": {InsecureSkipVerify: true},
+		"it is known":  secure.Client().Transport.(*http.Transport).TLSClientConfig,
+	} {
+		if _, err := reach(t, HTTP{TLS: config}, secure.URL); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := reach(t, HTTP{}, secure.URL); !errors.As(err, new(*tls.CertificateVerificationError)) {
+		t.Errorf("a certificate that nobody has vouched for: %v", err)
+	}
+	var unreachable *UnreachableError
+	if _, err := reach(t, HTTP{}, "https"+strings.TrimPrefix(plain.URL, "http")); !errors.As(err, &unreachable) || len(unreachable.Tried) != 1 {
+		t.Errorf("a server without TLS: %v", err)
 	}
 }

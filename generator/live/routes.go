@@ -2,6 +2,7 @@ package live
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
 	"net"
 	"net/netip"
@@ -20,6 +21,7 @@ type Routes struct {
 	connectTo []ConnectTo
 	unused    []bool // of connectTo
 	unix      string
+	tls       *tls.Config
 	ttl       time.Duration // negative: for ever
 	dial      func(ctx context.Context, network, address string) (net.Conn, error)
 	resolve   func(ctx context.Context, name string) ([]netip.Addr, error)
@@ -45,7 +47,7 @@ func NewRoutes(h HTTP, targets ...*Target) (*Routes, error) {
 		return nil, err
 	}
 	t := &Routes{
-		connectTo: h.ConnectTo, unix: h.Unix, ttl: h.DNSTTL, dial: h.Dial,
+		connectTo: h.ConnectTo, unix: h.Unix, tls: h.TLS, ttl: h.DNSTTL, dial: h.Dial,
 		resolve: func(ctx context.Context, name string) ([]netip.Addr, error) {
 			return net.DefaultResolver.LookupNetIP(ctx, "ip", name)
 		},
