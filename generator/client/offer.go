@@ -79,6 +79,36 @@ func (p *Population) Stop(now time.Duration) {
 	}
 }
 
+// Cut ends the plan at an instant that is still to come: arrivals that are due
+// then or later do not come and are not counted, the step that is on takes less
+// time, and those after it never begin. Those that the recorder knows already
+// take no time.
+func (p *Population) Cut(at time.Duration) {
+	o := &p.offer
+	o.until, o.held = min(o.until, at-1), false
+	if o.next.At >= at {
+		o.next.At = protection.Never
+	}
+	n := len(o.steps)
+	for i := range o.steps {
+		s := &o.steps[i]
+		left := max(0, at-o.start-s.Start)
+		if left == 0 {
+			n = min(n, i)
+		}
+		if left >= s.Duration {
+			continue
+		}
+		s.To = s.From + (s.To-s.From)*left.Seconds()/s.Duration.Seconds()
+		s.Duration = left
+		if i < o.begun {
+			p.recorder.Shorten(o.info(i))
+		}
+	}
+	o.steps = o.steps[:max(n, o.begun)]
+	p.begin(n)
+}
+
 // pull fetches the arrival that comes next.
 func (p *Population) pull() {
 	o := &p.offer
@@ -115,16 +145,21 @@ func (p *Population) release(now time.Duration) {
 func (p *Population) begin(n int) {
 	o := &p.offer
 	for ; o.begun < n; o.begun++ {
-		s := o.steps[o.begun]
-		p.recorder.Begin(record.StepInfo{
-			Index:    o.base + o.begun,
-			Phase:    s.Label,
-			Name:     s.Name,
-			Trial:    o.trial,
-			Start:    o.start + s.Start,
-			Duration: s.Duration,
-			From:     s.From,
-			To:       s.To,
-		})
+		p.recorder.Begin(o.info(o.begun))
+	}
+}
+
+// info is what the recorder is told of step i of the plan.
+func (o *offer) info(i int) record.StepInfo {
+	s := o.steps[i]
+	return record.StepInfo{
+		Index:    o.base + i,
+		Phase:    s.Label,
+		Name:     s.Name,
+		Trial:    o.trial,
+		Start:    o.start + s.Start,
+		Duration: s.Duration,
+		From:     s.From,
+		To:       s.To,
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"knee/generator/client"
@@ -78,6 +79,7 @@ type Driver struct {
 	calls      calls
 	reasons    reasons
 	cues       []plan.Cue    // of the next Run
+	cut        atomic.Bool   // the plan under way is to end
 	last       time.Duration // last instant that the population was told
 	usage      usage
 	notice     func(record.Reading) // Options.Observe
@@ -201,27 +203,56 @@ func (d *Driver) Close() error {
 // the grace. What is open then ends unfinished. It waits longer only for a cue
 // that has not returned.
 func (d *Driver) Run(ctx context.Context, trial int, p *plan.Plan) error {
-	return d.run(ctx, p, peak(p), func(start time.Duration) { d.population.Offer(p, trial, start) })
+	return d.run(ctx, load{first: p, peak: peak(p), offer: func(p *plan.Plan, start time.Duration) { d.population.Offer(p, trial, start) }})
 }
 
 // RunClosed does as Run with the arrivals of p, which has one step, in a closed
 // loop of n callers; see client.Population.OfferClosed.
 func (d *Driver) RunClosed(ctx context.Context, trial int, p *plan.Plan, n int) error {
-	return d.run(ctx, p, plan.MaxRate, func(start time.Duration) { d.population.OfferClosed(p, trial, start, n) })
+	return d.run(ctx, load{first: p, peak: plan.MaxRate, offer: func(p *plan.Plan, start time.Duration) { d.population.OfferClosed(p, trial, start, n) }})
 }
 
-// run carries out p, which offer gives to the population.
-func (d *Driver) run(ctx context.Context, p *plan.Plan, peak float64, offer func(start time.Duration)) error {
+// Perform does as Run with one plan after another and no gap between them: next
+// is asked for the first, and at the end of each for the one that begins there;
+// nil ends the load. It is called by the goroutine that sends, and must be quick:
+// what is due meanwhile is late. highest is the highest rate of them all, in
+// requests per second. Cues are for the first plan.
+func (d *Driver) Perform(ctx context.Context, trial int, highest float64, next func(now time.Duration) *plan.Plan) error {
+	first := next(record.NextWindow(d.advanceClock()))
+	if first == nil {
+		return nil
+	}
+	return d.run(ctx, load{first: first, peak: highest, follow: next, offer: func(p *plan.Plan, start time.Duration) { d.population.Offer(p, trial, start) }})
+}
+
+// Cut ends the plan under way with the present record.Window. Any goroutine may
+// call it; between Runs it does nothing.
+func (d *Driver) Cut() {
+	d.cut.Store(true)
+	d.transport.wake()
+}
+
+// load is what a run offers.
+type load struct {
+	first  *plan.Plan
+	peak   float64                                    // highest rate
+	offer  func(p *plan.Plan, start time.Duration)    // gives a plan to the population
+	follow func(now time.Duration) (after *plan.Plan) // the plan that begins at now; nil: there is but the first
+}
+
+// run carries out a load.
+func (d *Driver) run(ctx context.Context, l load) error {
 	d.usage.begin(d.Now())
 	defer func() { d.usage.end(d.Now()) }()
-	d.transport.begin(peak)
+	d.transport.begin(l.peak)
 	defer d.transport.rest()
 	defer context.AfterFunc(ctx, d.transport.wake)()
 
 	now := d.advanceClock()
 	start := record.NextWindow(now)
-	offer(start)
-	end := start + p.Duration()
+	l.offer(l.first, start)
+	d.cut.Store(false)
+	end := start + l.first.Duration()
 	limit := end + d.patience
 	defer d.carryOutCues(ctx, start, end)()
 	defer d.observe(start)()
@@ -229,13 +260,28 @@ func (d *Driver) run(ctx context.Context, p *plan.Plan, peak float64, offer func
 	for {
 		d.takeAnswers() // before the clock moves on: they were complete in the past
 		now = d.advanceClock()
-		if stopped == nil && ctx.Err() != nil {
+		switch {
+		case stopped == nil && ctx.Err() != nil:
 			stopped = context.Cause(ctx)
 			d.population.Stop(now)
-			end, limit = now, now+d.patience
+			end, limit, l.follow = now, now+d.patience, nil
+		case d.cut.CompareAndSwap(true, false):
+			if at := record.NextWindow(now); at < end {
+				d.population.Cut(at)
+				end, limit = at, at+d.patience
+			}
 		}
 		if now >= end || d.tick(min(d.population.Next(), now)) <= now {
 			d.carryOut(d.population.Advance(now))
+		}
+		if l.follow != nil && now >= end && !d.population.Offering() {
+			if p := l.follow(end); p != nil {
+				l.offer(p, end)
+				end += p.Duration()
+				limit = end + d.patience
+				continue
+			}
+			l.follow = nil
 		}
 		if now >= limit {
 			d.carryOut(d.population.Abandon(now))

@@ -111,6 +111,16 @@ func (r *Recorder) Begin(s StepInfo) {
 	r.forget()
 }
 
+// Shorten tells that a step that has begun takes less time than it was to: s is
+// what Begin was told, with the new duration and final rate. It is told before the step's time
+// is over, and no arrival of the step is due after it.
+func (r *Recorder) Shorten(s StepInfo) {
+	if s.Index >= len(r.steps) {
+		panic(fmt.Sprintf("record: step %d is shortened before it began", s.Index))
+	}
+	r.delta.Steps = append(r.delta.Steps, s)
+}
+
 // Planned counts an arrival that was due at planned.
 func (r *Recorder) Planned(step, class int, planned time.Duration) {
 	if planned >= r.end {

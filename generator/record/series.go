@@ -36,8 +36,8 @@ func NewSeries(classes []string) *Series {
 // Classes returns the names of the classes.
 func (s *Series) Classes() []string { return s.classes }
 
-// Begin adds a step, unless it is known: the steps that a recorder begins are in
-// its Deltas.
+// Begin adds a step; one that is known takes on its end. The steps that
+// a recorder begins and shortens are in its Deltas.
 func (s *Series) Begin(info StepInfo) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -50,7 +50,10 @@ func (s *Series) begin(info StepInfo) {
 		step := newStep(info, len(s.classes))
 		s.steps[info.Index] = step
 		s.open = append(s.open, step)
+		return
 	}
+	known := &s.steps[info.Index].Info
+	known.Duration, known.To = info.Duration, info.To
 }
 
 // Add adds d. The order does not matter, but a step begins before it is counted

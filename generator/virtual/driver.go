@@ -27,6 +27,10 @@ type Options struct {
 	// Fail breaks the transport of an attempt; nil breaks none. It is called once
 	// for each attempt, as it is sent.
 	Fail func(*client.Attempt) Failure
+	// Observe is told during Runs, at the end of each record.Window, of the state of
+	// the one server, after all that has happened by then; nil: nobody is. It may do
+	// what a cue may do.
+	Observe func(record.Gauge)
 }
 
 // A Driver owns one server and one population, and the clock they share. It is
@@ -39,10 +43,13 @@ type Driver struct {
 	recorder   *record.Recorder
 	fail       func(*client.Attempt) Failure
 
+	observe func(record.Gauge)
+
 	now    time.Duration
-	cues   []plan.Cue // of the next Run, or of this one and not carried out yet
-	sent   uint64     // requests that reached the server
-	broken []*call    // whose transport broke as they were sent
+	end    time.Duration // of the plan under way
+	cues   []plan.Cue    // of the next Run, or of this one and not carried out yet
+	sent   uint64        // requests that reached the server
+	broken []*call       // whose transport broke as they were sent
 	calls  calls
 }
 
@@ -64,6 +71,7 @@ func New(o Options) (*Driver, error) {
 		population: population,
 		recorder:   o.Recorder,
 		fail:       o.Fail,
+		observe:    o.Observe,
 	}, nil
 }
 
@@ -106,37 +114,85 @@ const patrol = 256
 // is done no further arrivals come; Run waits for the open ones, which the end
 // of their timeout and grace bounds, and returns the cause.
 func (d *Driver) Run(ctx context.Context, trial int, p *plan.Plan) error {
+	return d.perform(ctx, trial, p, func(time.Duration) *plan.Plan { return nil })
+}
+
+// Perform does as Run with one plan after another and no gap between them: next
+// is asked for the first, and at the end of each for the one that begins there;
+// nil ends the load. By then the records of the windows before are complete but
+// for what is open.
+func (d *Driver) Perform(ctx context.Context, trial int, _ float64, next func(now time.Duration) *plan.Plan) error {
+	first := next(record.NextWindow(d.now))
+	if first == nil {
+		return nil
+	}
+	return d.perform(ctx, trial, first, next)
+}
+
+// Cut ends the plan under way with the present record.Window. It may be called by
+// what a Run calls.
+func (d *Driver) Cut() {
+	if at := record.NextWindow(d.now); at < d.end {
+		d.population.Cut(at)
+		d.end = at
+	}
+}
+
+// perform offers p and what follows it.
+func (d *Driver) perform(ctx context.Context, trial int, p *plan.Plan, follow func(time.Duration) *plan.Plan) error {
 	start := record.NextWindow(d.now)
-	end := start + p.Duration()
+	d.end = start + p.Duration()
 	d.population.Offer(p, trial, start)
-	cue := d.nextCue(start, end)
+	look := protection.Never
+	if d.observe != nil && d.server != nil {
+		look = start + record.Window
+	}
 	var stopped error
 	for i := 0; ; i++ {
 		if i%patrol == 0 && stopped == nil && ctx.Err() != nil {
 			stopped = context.Cause(ctx)
 			d.population.Stop(d.now)
-			end, cue = d.now, protection.Never
+			d.end, d.cues, follow = d.now, nil, nil
 		}
 		server, population := d.next(), d.population.Next()
 		next := min(server, population)
-		if cue != protection.Never && cue <= next {
+		cue := d.nextCue(start)
+		switch {
+		case look < min(next, cue) && (follow != nil || look <= d.end):
+			d.now = max(d.now, look)
+			d.look()
+			look += record.Window
+		case cue != protection.Never && cue <= next:
 			d.stepCue(cue)
-			cue = d.nextCue(start, end)
-			continue
-		}
-		if d.over(next, end) {
-			break
-		}
-		if server <= population {
+		case follow != nil && next >= d.end && !d.population.Offering():
+			d.now = max(d.now, d.end)
+			d.recorder.Tick(d.now)
+			if p := follow(d.end); p != nil {
+				start, d.end = d.end, d.end+p.Duration()
+				d.population.Offer(p, trial, start)
+			} else {
+				follow = nil
+			}
+		case d.over(next, d.end):
+			d.cues = nil
+			d.now = max(d.now, d.end)
+			d.recorder.Flush(d.now)
+			return stopped
+		case server <= population:
 			d.stepServer(server)
-		} else {
+		default:
 			d.stepPopulation(population)
 		}
 	}
-	d.cues = nil
-	d.now = max(d.now, end)
-	d.recorder.Flush(d.now)
-	return stopped
+}
+
+// look tells Options.Observe of the state of the server.
+func (d *Driver) look() {
+	g := d.server.Gauges(d.now)
+	d.observe(record.Gauge{
+		At: d.now, Waiting: g.Waiting, Running: g.Running, Workers: g.Workers, Oldest: g.OldestAge, Limit: g.Limit,
+	})
+	d.serve()
 }
 
 // over reports whether a plan that lasts until end has nothing left to do at

@@ -34,10 +34,10 @@ func (d *Driver) Change(do func(now time.Duration)) {
 }
 
 // nextCue returns the instant of the next cue of a plan that began at start, and
-// protection.Never when none is left until end.
-func (d *Driver) nextCue(start, end time.Duration) time.Duration {
+// protection.Never when none is left until its end.
+func (d *Driver) nextCue(start time.Duration) time.Duration {
 	if len(d.cues) > 0 {
-		if at := start + d.cues[0].At; at <= end {
+		if at := start + d.cues[0].At; at <= d.end {
 			return at
 		}
 	}
