@@ -176,8 +176,9 @@ func (l *ledger) Ended(o *plan.Arrival, e *record.Ending) {
 // time or late: each original ends once, and as its answers say; nothing is sent
 // too often or too late; and what is in flight is what was sent and has not ended.
 func TestWhateverBehavioursDo(t *testing.T) {
+	const kinds = int(record.Unfinished) + 1
 	seen := map[record.Kind]int{}
-	rapid.Check(t, func(t *rapid.T) {
+	check := func(t *rapid.T) {
 		var fault string
 		chain, probes := drawChain(t, &fault)
 		o := Options{
@@ -292,8 +293,12 @@ func TestWhateverBehavioursDo(t *testing.T) {
 		if fault != "" || len(open) != 0 || c.InFlight() != 0 || c.Open() != 0 {
 			t.Fatalf("%s: %d are left, %d in flight, %d open", fault, len(open), c.InFlight(), c.Open())
 		}
-	})
-	if len(seen) != int(record.Unfinished)+1 {
+	}
+	// A short check draws so few cases that now and then a kind of ending is missing.
+	for round := 0; round == 0 || len(seen) < kinds && round < 50; round++ {
+		rapid.Check(t, check)
+	}
+	if len(seen) < kinds {
 		t.Errorf("endings %v: want some of every kind, or the test says little", seen)
 	}
 }
