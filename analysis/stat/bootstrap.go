@@ -13,11 +13,6 @@ const resamples = 1000
 // narrow and is widened.
 const fewBlocks = 15
 
-// studentsT are the 0.975 quantiles of Student's t with 1, 2, … degrees of freedom.
-var studentsT = [...]float64{
-	12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646, 2.3060, 2.2622, 2.2281, 2.2010, 2.1788, 2.1604,
-}
-
 // BlockBootstrap returns the 95% interval of an estimate that rests on so many
 // blocks, each of which goes into it whole: the percentile interval of the estimates
 // from as many blocks, drawn with replacement (Efron 1979; whole blocks, because
@@ -59,7 +54,7 @@ func BlockBootstrap(blocks int, seed uint64, of func(picked []int) float64) (low
 	const z = 1.959963984540054 // normal quantile of 0.975
 	wider := 1.0
 	if blocks < fewBlocks {
-		wider = studentsT[blocks-2] / z
+		wider = studentsT(0.975, blocks-1) / z
 	}
 	at := func(q float64) float64 {
 		v := drawn[int(math.Round(q*float64(len(drawn)-1)))]
