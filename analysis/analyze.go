@@ -44,6 +44,9 @@ type Meta struct {
 	// Readings are what the generator took of its machine, in order. The folder of
 	// a run keeps them one by one.
 	Readings []record.Reading `json:"-"`
+	// Gauges are what the built-in server said of itself, in order; nil when it was not
+	// asked. The folder keeps them one by one, too.
+	Gauges []record.Gauge `json:"-"`
 
 	end time.Duration // of the last window with an arrival, when the run was stopped
 }
@@ -63,13 +66,12 @@ func lastArrival(series *record.Series) time.Duration {
 // elsewhere: they are left empty, and Verdict with them.
 func Analyze(series *record.Series, m Meta) *Result {
 	r := &Result{
-		Schema:        Schema,
-		Run:           m.Run,
-		Machine:       m.Machine,
-		Profile:       m.Profile,
-		Capacity:      Capacity{Source: "measured"},
-		Steps:         []Step{},
-		Metastability: Metastability{Verdict: notTested},
+		Schema:   Schema,
+		Run:      m.Run,
+		Machine:  m.Machine,
+		Profile:  m.Profile,
+		Capacity: Capacity{Source: "measured"},
+		Steps:    []Step{},
 		Reconciliation: Reconciliation{
 			Differences: append([]string{}, m.Differences...),
 		},
@@ -112,7 +114,10 @@ func Analyze(series *record.Series, m Meta) *Result {
 			r.Steps[i].LoadX = some(r.Steps[i].IntendedRPS / *r.Capacity.RPS)
 		}
 	}
-	r.Recovery = recoveryOf(recorded, series, m)
+	triggers, why := triggersOf(recorded, series, m, r.Knee.rps(m))
+	r.Recovery = recoveryOf(triggers, why)
+	r.Metastability = metastabilityOf(triggers)
+	r.Metastability.Loop = loopOf(recorded, m)
 	r.Generator = generatorOf(r.Steps, m)
 	return r
 }
@@ -127,7 +132,7 @@ func measured(recorded []*record.Step, steps []Step, m Meta) []Step {
 	spiked := map[int]bool{} // trials in which a spike has come
 	for i, s := range recorded {
 		switch s.Info.Phase {
-		case Settle, Drain, Base, After:
+		case Settle, Drain, Base, After, Hold, Idle, Again:
 			continue
 		case Spike:
 			spiked[s.Info.Trial] = true

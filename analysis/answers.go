@@ -23,6 +23,15 @@ func kneeOf(k knee.Result, m Meta) Knee {
 	return out
 }
 
+// rps is the load that the server can carry: the knee, else what is declared; 0 when
+// neither is known.
+func (k Knee) rps(m Meta) float64 {
+	if k.RPS != nil {
+		return *k.RPS
+	}
+	return m.CapacityRPS
+}
+
 // plateauOf turns the judgement of the plateau into its place in the result.
 func plateauOf(p plateau.Result) Plateau {
 	out := Plateau{

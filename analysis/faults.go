@@ -75,44 +75,50 @@ func stepAt(recorded []*record.Step, at time.Duration) int {
 	})
 }
 
-// afterFaults measures the recovery from each disturbance. A result without a
-// verdict says why there is nothing to measure.
-func afterFaults(recorded []*record.Step, series *record.Series, m Meta) []recovery.Result {
+// afterFaults measures what followed each disturbance. why says why one says
+// nothing.
+func afterFaults(recorded []*record.Step, series *record.Series, m Meta, capacity float64) (all []trigger, why string) {
 	faults := m.disturbances(recorded)
-	var results []recovery.Result
 	for i, d := range faults {
-		steady := sameLoad(recorded, d, m)
+		steady, rest := sameLoad(recorded, d, m)
 		if steady == nil {
-			results = append(results, recovery.Result{Why: "a fault needs the same load before and after it"})
+			why = "a fault needs the same load before and after it"
 			continue
 		}
+		a := surroundings{before: steady[0]}
+		a.follow(rest)
 		// The baseline is the time before the first one that hit this load.
 		first := faults[slices.IndexFunc(faults, func(d disturbance) bool { return d.start > steady[0].Info.Start })]
 		next := time.Duration(math.MaxInt64)
 		if i+1 < len(faults) {
 			next = faults[i+1].start
 		}
-		var windows []recovery.Window
-		for _, s := range steady {
-			for _, w := range recoveryWindows(s, series) {
-				if end := w.At + record.Window; end <= first.start || end > d.start && end <= next {
-					windows = append(windows, w)
-				}
+		var baseline, windows []recovery.Window
+		for _, w := range a.windows(series, m, steady...) {
+			switch end := w.At + record.Window; {
+			case end <= first.start:
+				baseline = append(baseline, w)
+			case end > d.start && end <= next:
+				windows = append(windows, w)
 			}
 		}
-		results = append(results, recovery.After(windows, d.start, d.end, recovery.Options{
-			Deadline: m.Timeout, BaseRate: steady[0].Info.Rate(), Every: record.Window, Trigger: "fault",
-		}))
+		o := a.options(m, capacity)
+		o.Trigger = "fault"
+		t := trigger{fault: true, name: steady[0].Info.Name, base: o.BaseRate, lasted: d.end - d.start}
+		t.episode.After = recovery.After(slices.Concat(baseline, windows), d.start, d.end, o)
+		t.episode.Again = a.afterIdle(baseline, series, m, o)
+		all = append(all, t)
 	}
-	return results
+	return all, why
 }
 
 // sameLoad returns the steps around a disturbance that have one constant load
-// between them, nil when they do not begin before it and end after it.
-func sameLoad(recorded []*record.Step, d disturbance, m Meta) []*record.Step {
+// between them, nil when they do not begin before it and end after it, and those
+// that follow.
+func sameLoad(recorded []*record.Step, d disturbance, m Meta) (steady, rest []*record.Step) {
 	at := stepAt(recorded, d.start-1)
 	if at < 0 || slices.Contains(m.SetAside, recorded[at].Info.Trial) {
-		return nil
+		return nil, nil
 	}
 	base := recorded[at].Info
 	same := func(s *record.Step) bool {
@@ -120,7 +126,7 @@ func sameLoad(recorded []*record.Step, d disturbance, m Meta) []*record.Step {
 		return i.Trial == base.Trial && i.From == base.From && i.To == base.From && i.Phase != Settle && i.Phase != Spike
 	}
 	if !same(recorded[at]) {
-		return nil
+		return nil, nil
 	}
 	from, to := at, at+1
 	for from > 0 && same(recorded[from-1]) {
@@ -130,7 +136,7 @@ func sameLoad(recorded []*record.Step, d disturbance, m Meta) []*record.Step {
 		to++
 	}
 	if last := recorded[to-1].Info; d.end >= last.Start+last.Duration {
-		return nil
+		return nil, nil
 	}
-	return recorded[from:to]
+	return recorded[from:to], recorded[to:]
 }

@@ -51,11 +51,11 @@ func TestTheBaselineOfASecondFaultIsOlderThanTheFirst(t *testing.T) {
 	stretches := faulted(0, 2*time.Second)
 	stretches[3].length = 30 * time.Second
 	series := madeUp(stretches...)
-	got := afterFaults(series.Steps(), series, underFaults([2]float64{3, 5}, [2]float64{6, 6.4}))
-	if len(got) != 2 || got[0].Verdict == "recovered" {
+	got, _ := afterFaults(series.Steps(), series, underFaults([2]float64{3, 5}, [2]float64{6, 6.4}), 0)
+	if len(got) != 2 || got[0].episode.After.Verdict == "recovered" {
 		t.Fatalf("results %+v, want two, and no recovery from the first before the second came", got)
 	}
-	if r := got[1]; r.Verdict != "recovered" || r.FromEnd < 400*time.Millisecond || r.FromEnd > 800*time.Millisecond {
+	if r := got[1].episode.After; r.Verdict != "recovered" || r.FromEnd < 400*time.Millisecond || r.FromEnd > 800*time.Millisecond {
 		t.Errorf("%s %v after the second (%s), want recovered 600ms after it", r.Verdict, r.FromEnd, r.Why)
 	}
 }

@@ -181,6 +181,9 @@ type Recovery struct {
 	Spikes      int      `json:"spikes"`
 	Faults      int      `json:"faults,omitempty"` // windows of faults that were recovered from, or not, beside the spikes
 	LostGood    *float64 `json:"lost_good"`        // requests that would have been good
+	FromStartS  *float64 `json:"from_start_s"`     // the median on the other clock, which begins with the spike or fault and not with its end
+	Confidence  *float64 `json:"confidence"`       // that the median lies between low_s and high_s; nil after a single spike
+	BaseRPS     *float64 `json:"base_rps"`         // load before and after the first spike
 	Why         string   `json:"why"`
 }
 
@@ -188,13 +191,17 @@ type Recovery struct {
 type Metastability struct {
 	Verdict            string   `json:"verdict"` // recovered slow metastable damaged inconclusive not_tested
 	ProjectionS        *float64 `json:"projection_s"`
-	Stuck              *int     `json:"stuck"`
-	Triggers           *int     `json:"triggers"`
-	ShareLow           *float64 `json:"share_low"`
-	ShareHigh          *float64 `json:"share_high"`
-	StableThresholdRPS *float64 `json:"stable_threshold_rps"`
-	TriggerRPS         *float64 `json:"trigger_rps"`
-	TriggerS           *float64 `json:"trigger_s"`
+	Stuck              *int     `json:"stuck"`                // triggers that were not recovered from
+	Triggers           *int     `json:"triggers"`             // that say something
+	ShareLow           *float64 `json:"share_low"`            // 95% interval of the share of triggers …
+	ShareHigh          *float64 `json:"share_high"`           // … that are not recovered from
+	StableThresholdRPS *float64 `json:"stable_threshold_rps"` // highest base load from which all triggers were recovered from
+	UnstableRPS        *float64 `json:"unstable_rps"`         // lowest base load from which one was not
+	BaseRPS            *float64 `json:"base_rps"`             // load before and after the first trigger
+	TriggerRPS         *float64 `json:"trigger_rps"`          // load of the first trigger; nil for a fault
+	TriggerS           *float64 `json:"trigger_s"`            // how long it lasted
+	Loop               *Loop    `json:"loop,omitempty"`       // of a load that rose and fell again
+	Why                string   `json:"why"`
 }
 
 // Rejection says what one "no" costs beside one "yes".

@@ -3,6 +3,7 @@ package analysis
 import (
 	"time"
 
+	"knee/analysis/recovery"
 	"knee/generator/record"
 )
 
@@ -49,7 +50,7 @@ type Row struct {
 	RejectedPart *float64 `json:"rejected_part"` // share of the originals of the story
 	PeakQueue    *int     `json:"peak_queue"`    // most requests that waited at once in the story
 	Recovery     Recovery `json:"recovery"`      // from the spike of the story
-	Verdict      string   `json:"verdict"`       // holds, declines, collapses, stuck or unknown
+	Verdict      string   `json:"verdict"`       // holds, declines, collapses, slow, stuck or unknown
 	Why          string   `json:"why"`
 }
 
@@ -58,6 +59,7 @@ const (
 	RowHolds     = "holds"     // goodput stays on its plateau past the knee, and comes back after the spike
 	RowDeclines  = "declines"  // part of it is lost past the knee
 	RowCollapses = "collapses" // less than half of it is left at some load
+	RowSlow      = "slow"      // goodput comes back, but only long after the spike
 	RowStuck     = "stuck"     // the spike is over, and goodput does not come back
 	RowUnknown   = "unknown"   // too little was measured to say
 )
@@ -186,12 +188,14 @@ func (r *Row) Judge(found *Result) {
 		r.Recovery = found.Recovery
 	}
 	switch p := found.Plateau; {
-	case r.Recovery.Verdict == "not_recovered":
+	case r.Recovery.Verdict == recovery.NotRecovered:
 		r.Verdict, r.Why = RowStuck, r.Recovery.Why
 	case p.Verdict == "collapse" || p.Verdict == "no_goodput":
 		r.Verdict, r.Why = RowCollapses, p.Why
 	case p.Verdict == "decline":
 		r.Verdict, r.Why = RowDeclines, p.Why
+	case r.Recovery.Verdict == recovery.Slow:
+		r.Verdict, r.Why = RowSlow, r.Recovery.Why
 	case p.Verdict == "plateau":
 		r.Verdict = RowHolds
 	default:
@@ -206,7 +210,7 @@ func (r *Row) Judge(found *Result) {
 // story alone.
 func (r *Row) Unjudged(why string) {
 	r.Verdict, r.Why = RowUnknown, why
-	if r.Recovery.Verdict == "not_recovered" {
+	if r.Recovery.Verdict == recovery.NotRecovered {
 		r.Verdict, r.Why = RowStuck, r.Recovery.Why
 	}
 }

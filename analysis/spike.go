@@ -1,69 +1,69 @@
 package analysis
 
 import (
+	"math"
 	"slices"
 	"time"
 
+	"knee/analysis/metastable"
 	"knee/analysis/recovery"
-	"knee/generator/record"
+	"knee/analysis/stat"
 )
 
-// recoveryOf says how long goodput took to return after the spikes and faults of a run.
-func recoveryOf(recorded []*record.Step, series *record.Series, m Meta) Recovery {
-	out := Recovery{Verdict: notTested}
-	var verdicts []recovery.Result
-	for i, s := range recorded {
-		if s.Info.Phase != Spike || slices.Contains(m.SetAside, s.Info.Trial) {
+// recoveryOf says how long goodput took to return after triggers. why says why
+// there are none.
+func recoveryOf(triggers []trigger, why string) Recovery {
+	out := Recovery{Verdict: notTested, Why: why}
+	var results []recovery.Result
+	for _, t := range triggers {
+		switch {
+		case t.name == Threshold:
 			continue
+		case t.fault:
+			out.Faults++
+		default:
+			out.Spikes++
 		}
-		before, after := around(recorded, i)
-		if before == nil || len(after) == 0 {
-			out.Why = "a spike needs the same load before and after it"
-			continue
+		if out.BaseRPS == nil {
+			out.BaseRPS = some(t.base)
 		}
-		verdicts = append(verdicts, afterSpike(before, s, after, series, m))
-		out.Spikes++
+		results = append(results, t.episode.After)
 	}
-	for _, r := range afterFaults(recorded, series, m) {
-		if r.Verdict == "" {
-			out.Why = r.Why
-			continue
-		}
-		verdicts = append(verdicts, r)
-		out.Faults++
-	}
-	if len(verdicts) == 0 {
+	if len(results) == 0 {
 		if out.Why == "" {
 			out.Why = "there was no spike"
 		}
 		return out
 	}
-	recovered := 0
-	for _, r := range verdicts {
-		if r.Verdict == recovery.Recovered {
-			recovered++
-		}
-	}
 	// The verdict is the median one, where one that says that goodput did not
 	// recover counts as later than all that did.
 	order := []string{recovery.Recovered, recovery.Slow, recovery.NotRecovered, recovery.Inconclusive}
-	slices.SortStableFunc(verdicts, func(a, b recovery.Result) int {
+	slices.SortStableFunc(results, func(a, b recovery.Result) int {
 		if d := slices.Index(order, a.Verdict) - slices.Index(order, b.Verdict); d != 0 {
 			return d
 		}
 		return int(a.FromEnd - b.FromEnd)
 	})
-	median := verdicts[len(verdicts)/2]
+	median := results[len(results)/2]
 	out.Verdict, out.Why = median.Verdict, median.Why
-	out.LostGood = some(median.Lost)
+	out.LostGood = some(medianOf(results, func(r recovery.Result) float64 { return r.Lost }))
 	switch median.Verdict {
 	case recovery.Recovered:
-		out.MedianS = some(median.FromEnd.Seconds())
-		out.LowS, out.HighS = some(verdicts[0].Low.Seconds()), some(median.High.Seconds())
-		if last := verdicts[recovered-1]; recovered == len(verdicts) {
-			out.HighS = some(last.High.Seconds())
-		} else {
-			out.HighS = nil // some were not recovered from
+		seconds := func(of func(recovery.Result) time.Duration) func(recovery.Result) float64 {
+			return func(r recovery.Result) float64 {
+				if r.Verdict != recovery.Recovered {
+					return math.Inf(1)
+				}
+				return of(r).Seconds()
+			}
+		}
+		out.MedianS = finite(medianOf(results, seconds(func(r recovery.Result) time.Duration { return r.FromEnd })))
+		out.FromStartS = finite(medianOf(results, seconds(func(r recovery.Result) time.Duration { return r.FromStart })))
+		low, _, sure := bounds(results, seconds(func(r recovery.Result) time.Duration { return r.Low }))
+		_, high, _ := bounds(results, seconds(func(r recovery.Result) time.Duration { return r.High }))
+		out.LowS, out.HighS = finite(low), finite(high)
+		if len(results) > 1 {
+			out.Confidence = some(sure)
 		}
 	case recovery.Slow:
 		out.ProjectionS = some(median.Projection.Seconds())
@@ -71,65 +71,65 @@ func recoveryOf(recorded []*record.Step, series *record.Series, m Meta) Recovery
 	return out
 }
 
-// around returns the step before spike i and those after it, of its trial and
-// with one load: that before it. A settling step in between does not count.
-func around(recorded []*record.Step, i int) (before *record.Step, after []*record.Step) {
-	if i == 0 {
-		return nil, nil
-	}
-	trial := recorded[i].Info.Trial
-	before = recorded[i-1]
-	if before.Info.Trial != trial || before.Info.From != before.Info.To {
-		return nil, nil
-	}
-	for _, s := range recorded[i+1:] {
-		if s.Info.Trial != trial || s.Info.From != before.Info.To || s.Info.To != before.Info.To {
-			break
-		}
-		after = append(after, s)
-	}
-	return before, after
+// medianOf returns the median of a measure of the results.
+func medianOf(results []recovery.Result, of func(recovery.Result) float64) float64 {
+	return stat.Median(valuesOf(results, of))
 }
 
-// afterSpike measures the recovery from one spike.
-func afterSpike(before, spike *record.Step, after []*record.Step, series *record.Series, m Meta) recovery.Result {
-	start := spike.Info.Start
-	end := start + spike.Info.Duration
-	var windows []recovery.Window
-	for _, s := range append([]*record.Step{before, spike}, after...) {
-		windows = append(windows, recoveryWindows(s, series)...)
+func valuesOf(results []recovery.Result, of func(recovery.Result) float64) []float64 {
+	values := make([]float64, len(results))
+	for i, r := range results {
+		values[i] = of(r)
 	}
-	o := recovery.Options{
-		Deadline: m.Timeout,
-		BaseRate: before.Info.Rate(),
-		Every:    record.Window,
-	}
-	if sent := before.Total.Sent + before.Total.Withheld; sent > 0 {
-		o.Baseline = float64(before.Total.Good) / float64(sent)
-		o.BaselineP99 = before.Response.P99
-	}
-	return recovery.After(windows, start, end, o)
+	return values
 }
 
-// recoveryWindows are the windows of a step. A last one that the step does not
-// fill is left out.
-func recoveryWindows(s *record.Step, series *record.Series) []recovery.Window {
-	n := int(s.Info.Duration / record.Window)
-	inFlight := series.InFlight(s.Info.Start, s.Info.Start+time.Duration(n)*record.Window)
-	windows := make([]recovery.Window, n)
-	for k := range windows {
-		w := recovery.Window{At: s.Info.Start + time.Duration(k)*record.Window}
-		if k < len(s.ByPlanned) {
-			w.Sent = s.ByPlanned[k].Sent + s.ByPlanned[k].Withheld
-			w.Good = s.ByPlanned[k].Good
-		}
-		if second := k * int(record.Window) / int(record.HistWindow); second < len(s.Seconds) {
-			w.P99 = s.Seconds[second].P99
-		}
-		if k < len(inFlight) {
-			w.InFlight = float64(inFlight[k])
-		}
-		windows[k] = w
+// bounds returns between which two of the values the median lies with at least 95%
+// confidence or, where there are less than six, the least and the greatest with the
+// confidence that these have.
+func bounds(results []recovery.Result, of func(recovery.Result) float64) (low, high, confidence float64) {
+	values := valuesOf(results, of)
+	low, high, confidence = stat.QuantileInterval(values, 0.5, 0.95)
+	if math.IsInf(low, -1) {
+		low, high = slices.Min(values), slices.Max(values)
+		confidence = 1 - math.Pow(0.5, float64(len(values)-1))
 	}
-	return windows
+	return low, high, confidence
+}
+
+// metastabilityOf says whether the server stayed in a bad state after triggers.
+func metastabilityOf(triggers []trigger) Metastability {
+	out := Metastability{Verdict: notTested}
+	byBase := map[float64][]metastable.Episode{}
+	var judged []metastable.Episode
+	threshold := false
+	for _, t := range triggers {
+		if !t.fault {
+			byBase[t.base] = append(byBase[t.base], t.episode)
+		}
+		if t.name == Threshold {
+			threshold = true
+			continue
+		}
+		if len(judged) == 0 {
+			out.BaseRPS, out.TriggerRPS, out.TriggerS = some(t.base), positive(t.peak), some(t.lasted.Seconds())
+		}
+		judged = append(judged, t.episode)
+	}
+	if len(judged) > 0 {
+		r := metastable.Judge(judged)
+		out.Verdict, out.Why = r.Verdict, r.Why
+		out.Stuck, out.Triggers = some(r.Stuck), some(r.Triggers)
+		out.ShareLow, out.ShareHigh = some(r.Low), some(r.High)
+		out.ProjectionS = positive(r.Projection.Seconds())
+	}
+	if threshold {
+		results := map[float64]metastable.Result{}
+		for base, episodes := range byBase {
+			results[base] = metastable.Judge(episodes)
+		}
+		low, high := metastable.Threshold(results)
+		out.StableThresholdRPS, out.UnstableRPS = positive(low), finite(high)
+	}
+	return out
 }

@@ -15,14 +15,22 @@ import (
 // Labels of the steps that knee itself adds around what it measures. A step
 // labelled Settle lets the server reach the load's steady state, one labelled
 // Drain lets it work off a backlog: neither is measured. Base, Spike and After
-// are a spike with the same load before and after it.
+// are a spike with the same load before and after it; Hold goes on with that load,
+// Idle takes it away and Again brings it back.
 const (
 	Settle = "settle"
 	Drain  = "drain"
 	Base   = "base"
 	Spike  = "spike"
 	After  = "after"
+	Hold   = "held"
+	Idle   = "idle"
+	Again  = "again"
 )
+
+// Threshold is the name of the steps of a spike that is there to find the stable
+// threshold. It counts for nothing else.
+const Threshold = "threshold"
 
 // What a step must keep to support a claim.
 const (
@@ -136,7 +144,7 @@ func growing(info record.StepInfo, series *record.Series) bool {
 // fault says why a step supports no claim about the server; "" when it does.
 func fault(s *record.Step, step Step, m Meta) string {
 	switch s.Info.Phase {
-	case Settle, Drain:
+	case Settle, Drain, Idle:
 		return "not measured: " + s.Info.Phase
 	}
 	t := s.Total

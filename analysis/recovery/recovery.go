@@ -35,7 +35,10 @@ type Window struct {
 	Good     uint64
 	P99      time.Duration // of good, from planned; 0: unknown. It may be that of a longer window around
 	Late     time.Duration // median time to a late answer; 0: there was none
+	Lost     uint64        // of Sent, those that were not answered at all
+	Refused  uint64        // of Sent, those that were turned away: rejected, failed or withheld
 	InFlight float64       // at the end of the window; 0 in all windows: unknown
+	Backlog  float64       // requests in the server, by its own word, at the end of the window; 0 in all windows: unknown
 }
 
 // Options describe the state before the spike and what to expect after it.
@@ -44,6 +47,9 @@ type Options struct {
 	BaselineP99 time.Duration // p99 before the spike; 0: unknown, and p99 is not judged
 	Deadline    time.Duration // of an original, > 0
 	BaseRate    float64       // load before and after the spike, per second; 0: taken from the windows before it
+	Capacity    float64       // load that the server can carry, per second; 0: taken to be BaseRate
+	Predicted   time.Duration // how long a server should take that only works off its backlog; 0: unknown
+	Confidence  float64       // in a trend; default 0.99
 	Horizon     time.Duration // how long after the end of the spike to look; 0: to the last window
 	Every       time.Duration // length of a Window; default 200 ms
 	Trigger     string        // what Why calls what happened; default "spike"
@@ -56,7 +62,7 @@ type Result struct {
 	FromStart  time.Duration // since its start
 	Low, High  time.Duration // FromEnd, give or take the resolution
 	Resolution time.Duration // length of the windows that were judged
-	Projection time.Duration // when slow: FromEnd as the trend has it
+	Projection time.Duration // when slow: FromEnd as the trend has it, however long
 	Lost       float64       // requests of the base load, from the start of the spike on, that would have been good
 	Spikes     int
 	Why        string
@@ -75,6 +81,9 @@ type Result struct {
 func After(windows []Window, spikeStart, spikeEnd time.Duration, o Options) Result {
 	if o.Every <= 0 {
 		o.Every = defaultEvery
+	}
+	if !(o.Confidence > 0) {
+		o.Confidence = 0.99
 	}
 	if o.Trigger == "" {
 		o.Trigger = "spike"
@@ -98,7 +107,7 @@ func After(windows []Window, spikeStart, spikeEnd time.Duration, o Options) Resu
 	back, held := o.settled(judged, max(1, hold))
 	if back < 0 {
 		r.Lost = o.lost(slices.Concat(during, after))
-		o.trend(&r, judged, spikeEnd)
+		o.trend(&r, after, judged, spikeEnd)
 		return r
 	}
 	at := judged[back].At

@@ -69,27 +69,21 @@ func (o *Options) fill(before []Window) string {
 }
 
 // slide puts every n neighbours together into one that starts with the first.
-// Its p99 and its time to a late answer are the medians of theirs.
+// Its p99 is the median of theirs.
 func slide(windows []Window, n int) []Window {
 	var out []Window
 	for i := 0; i+n <= len(windows); i++ {
 		part := windows[i : i+n]
-		w := Window{At: part[0].At, InFlight: part[n-1].InFlight}
-		var p99, late []float64
+		w := Window{At: part[0].At}
+		var p99 []float64
 		for _, p := range part {
-			w.Sent, w.Good = w.Sent+p.Sent, w.Good+p.Good
+			w.Sent, w.Good, w.Lost = w.Sent+p.Sent, w.Good+p.Good, w.Lost+p.Lost
 			if p.P99 > 0 {
 				p99 = append(p99, float64(p.P99))
-			}
-			if p.Late > 0 {
-				late = append(late, float64(p.Late))
 			}
 		}
 		if len(p99) > 0 {
 			w.P99 = time.Duration(stat.Median(p99))
-		}
-		if len(late) > 0 {
-			w.Late = time.Duration(stat.Median(late))
 		}
 		out = append(out, w)
 	}
