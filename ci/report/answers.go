@@ -201,15 +201,17 @@ func metastabilitySentence(m analysis.Metastability) string {
 	if m.Verdict == "" || m.Verdict == "not_tested" {
 		return ""
 	}
-	s := spell(m.Verdict)
-	if m.Stuck != nil && m.Triggers != nil {
-		s += fmt.Sprintf(", stuck after %d of %s", *m.Stuck, plural(*m.Triggers, "trigger"))
-	}
-	if known(m.ShareLow, m.ShareHigh) {
-		s += fmt.Sprintf(" (%s%%)", interval(m.ShareLow, m.ShareHigh, func(v float64) string { return fixed(100*v, 0) }))
+	s := because(spell(m.Verdict), m.Why)
+	if m.Stuck != nil && *m.Stuck > 0 && known(m.ShareLow, m.ShareHigh) {
+		s += fmt.Sprintf(" (that happens to %s%% of such triggers)", interval(m.ShareLow, m.ShareHigh, func(v float64) string { return fixed(100*v, 0) }))
 	}
 	if known(m.StableThresholdRPS) {
-		s += ", stable below " + rate(*m.StableThresholdRPS) + "/s"
+		s += ", stable up to " + rate(*m.StableThresholdRPS) + "/s"
+		if known(m.UnstableRPS) {
+			s += " and not at " + rate(*m.UnstableRPS) + "/s"
+		}
+	} else if known(m.UnstableRPS) {
+		s += ", and no stable load was found below " + rate(*m.UnstableRPS) + "/s"
 	}
 	if known(m.ProjectionS) {
 		s += ", projected after " + fixed(*m.ProjectionS, 1) + " s"
@@ -238,7 +240,7 @@ func rejectionSentence(j analysis.Rejection) string {
 // reasonsSentence says why requests were rejected at the highest load where any
 // were.
 func reasonsSentence(loads []load) string {
-	for _, l := range slices.Backward(loads) {
+	for _, l := range slices.Backward(steadyFirst(loads)) {
 		if l.counts.Rejected > 0 {
 			return "at " + rate(l.intended) + "/s " + shares(l.rejected, "reason")
 		}
@@ -249,12 +251,27 @@ func reasonsSentence(loads []load) string {
 // failuresSentence says how requests failed at the lowest load where any did, and
 // how many of all there: what goes wrong first is what to look at.
 func failuresSentence(loads []load) string {
-	for _, l := range loads {
+	for _, l := range steadyFirst(loads) {
 		if n := l.counts.Failed + l.counts.Timeout; n > 0 {
 			return fmt.Sprintf("%s%% of the requests at %s/s: %s", percent(n, l.counts.Planned), rate(l.intended), shares(l.failed, "kind"))
 		}
 	}
 	return ""
+}
+
+// steadyFirst leaves out the loads that are no points of the goodput curve, if any
+// is one.
+func steadyFirst(loads []load) []load {
+	var steady []load
+	for _, l := range loads {
+		if l.steady() {
+			steady = append(steady, l)
+		}
+	}
+	if len(steady) == 0 {
+		return loads
+	}
+	return steady
 }
 
 // shares spells out counts as shares of their sum, the largest first.

@@ -32,7 +32,7 @@ func (l load) valid() bool { return len(l.invalid) < l.trials }
 // constant and no spike came just before.
 func (l load) steady() bool {
 	switch l.phase {
-	case analysis.Base, analysis.Spike, analysis.After, "ramp":
+	case analysis.Base, analysis.Spike, analysis.After, analysis.Hold, analysis.Again, "ramp":
 		return false
 	}
 	return true
@@ -48,7 +48,8 @@ func loadsOf(r *analysis.Result) []load {
 	var order []key
 	steps := map[key][]analysis.Step{}
 	for _, s := range r.Steps {
-		if s.Phase == analysis.Settle || s.Phase == analysis.Drain {
+		switch {
+		case s.Phase == analysis.Settle, s.Phase == analysis.Drain, s.Phase == analysis.Idle, s.Name == analysis.Threshold:
 			continue
 		}
 		// Six digits: the same load may come out of two calculations.

@@ -190,10 +190,16 @@ func (c *child) Change(ctx context.Context, change serve.Change) error {
 	return nil
 }
 
+// look returns what the server says of itself.
+func (c *child) look(ctx context.Context) (n serve.Counts, err error) {
+	err = c.control.do(ctx, http.MethodGet, "/counts", &n)
+	return n, err
+}
+
 // Counts returns the server's totals since it started.
 func (c *child) Counts(ctx context.Context) (server.Counts, error) {
-	var n serve.Counts
-	if err := c.control.do(ctx, http.MethodGet, "/counts", &n); err != nil {
+	n, err := c.look(ctx)
+	if err != nil {
 		return server.Counts{}, c.failed("reading the server's counts", err)
 	}
 	return n.Core(), nil

@@ -361,7 +361,9 @@ func (c *comparison) tell(ctx context.Context, r boardRow, out *measuredRow) err
 	if out.Order == "" {
 		out.Order = s.profile.Target.Order.String()
 	}
+	stop := s.listen(ctx)
 	_, err = s.offer(ctx, story)
+	stop()
 	out.virtual = s.driver.Now()
 	inside := s.inside()
 	result, ferr := s.finish()

@@ -4,14 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"knee/analysis"
 	"knee/analysis/knee"
-	"knee/analysis/recovery"
 	"knee/ci/verdict"
 	"knee/generator/plan"
 	"knee/generator/record"
@@ -37,7 +35,9 @@ func newFindCmd(w *world) *cobra.Command {
 		Short: "find the goodput knee, judge the plateau to 10x, measure recovery",
 		Long: `find offers one load after another, in random order, finds the load up to which
 nearly every request is answered in time, and goes on to ten times that. A
-built-in server then gets a spike, and find says how long goodput took to return.`,
+built-in server then gets six spikes, one by one, and find says how long goodput
+took to return, and whether the server is itself again when the spike is gone.
+With --spikes a server at --url gets them, too.`,
 		Example: `  knee find
   knee find --virtual --protect none
   knee find --url http://127.0.0.1:8080/ --timeout 200ms --max 2000`,
@@ -51,6 +51,7 @@ built-in server then gets a spike, and find says how long goodput took to return
 	o.addLoad(f)
 	f.BoolVar(&o.quick, "quick", false, "a coarse answer in half a minute")
 	f.BoolVar(&o.certify, "certify", false, "go on until the interval of the knee is certified")
+	o.spikes.add(f)
 	f.Var((*given)(&o.max), "max", "highest `LOAD`: a multiple of the knee, or a rate that is never exceeded (default 10.2x)")
 	f.Var((*positive)(&o.step), "step", "measured time of each load, in whole fifths of a second, in place of what the budget allows")
 	return cmd
@@ -60,6 +61,9 @@ built-in server then gets a spike, and find says how long goodput took to return
 func runFind(ctx context.Context, w *world, o *runOptions, profile string) error {
 	limit, multiple, err := o.ceiling()
 	if err != nil {
+		return err
+	}
+	if err := o.spikes.check(); err != nil {
 		return err
 	}
 	if o.quick && o.certify {
@@ -101,7 +105,7 @@ func (o *runOptions) ceiling() (limit, multiple float64, err error) {
 	return r.Value, 10.2, nil
 }
 
-// A finder runs the trials that a search asks for, and then a spike.
+// A finder runs the trials that a search asks for, and then spikes.
 type finder struct {
 	*session
 	search   *search.Search
@@ -145,13 +149,10 @@ func newFinder(s *session, limit, multiple float64) (*finder, error) {
 	return f, nil
 }
 
-// run runs the search and the spike. What was measured stays in the session,
+// run runs the search and the spikes. What was measured stays in the session,
 // however it ends.
 func (f *finder) run(ctx context.Context) error {
-	total := f.budget
-	if f.resettable() {
-		total += f.spikePlan(f.capacity()).total()
-	}
+	total := f.budget + f.spikesTake(f.capacity())
 	if !f.o.virtual {
 		f.progress.say("about %v of load", total.Round(time.Second))
 	}
@@ -159,8 +160,8 @@ func (f *finder) run(ctx context.Context) error {
 	defer stop()
 	err := f.searchAll(ctx)
 	f.conclusions()
-	if k, _ := f.search.Result(); err == nil && f.resettable() && k.RPS > 0 {
-		return f.spike(ctx, k.RPS)
+	if k, _ := f.search.Result(); err == nil && k.RPS > 0 {
+		return f.spikes(ctx, k.RPS)
 	}
 	return err
 }
@@ -297,73 +298,6 @@ func drained(probe *record.Step, timeout time.Duration) bool {
 	}
 	return t.Good == t.Planned && probe.Response.Max <= timeout/2
 }
-
-// The load of the spike that find ends with, as multiples of the knee, and how
-// long its parts are held.
-const (
-	baseX     = 0.7
-	spikeX    = 3.0
-	settleFor = 500 * time.Millisecond
-	baseFor   = 2 * time.Second
-	spikeFor  = 2 * time.Second
-	backFor   = 2 * time.Second // longest recovery that is still seen to hold
-	quickFor  = time.Second     // each of these, for a quick answer
-	// At a low rate a recovery takes longer to see than anybody waits: what held
-	// for this long is reported as back, and for how long it held.
-	holdMost = 8 * time.Second
-)
-
-// A spikePlan is how long the parts of the spike are held.
-type spikePlan struct{ settle, base, spike, after time.Duration }
-
-// spikePlan returns the parts of the spike for a knee.
-func (f *finder) spikePlan(at float64) spikePlan {
-	hold := min(recovery.Sustained(recovery.Options{BaseRate: baseX * at, Deadline: f.longest()}), holdMost)
-	if f.o.quick {
-		return spikePlan{settle: settleFor, base: quickFor, spike: quickFor, after: hold + quickFor}
-	}
-	return spikePlan{settle: settleFor, base: baseFor, spike: spikeFor, after: hold + backFor}
-}
-
-func (p spikePlan) total() time.Duration { return p.settle + p.base + p.spike + p.after }
-
-// spike offers seven tenths of the knee, a spike, and seven tenths again.
-func (f *finder) spike(ctx context.Context, at float64) error {
-	rate := spikeX * at
-	if f.limit > 0 {
-		rate = min(rate, f.limit)
-	}
-	if rate <= baseX*at {
-		return nil // the limit leaves no room for a spike
-	}
-	f.progress.load("spike", rate)
-	p := f.spikePlan(at)
-	phases := []plan.Phase{
-		{Kind: plan.Hold, Label: analysis.Settle, Rate: baseX * at, For: p.settle},
-		{Kind: plan.Hold, Label: analysis.Base, Rate: baseX * at, For: p.base},
-		{Kind: plan.Spike, Label: analysis.Spike, Rate: rate, For: p.spike},
-		{Kind: plan.Hold, Label: analysis.After, Rate: baseX * at, For: p.after},
-	}
-	for n := range spikes {
-		if n > 0 {
-			f.meta.SetAside = append(f.meta.SetAside, f.trials-1)
-		}
-		if err := f.reset(ctx); err != nil {
-			return err
-		}
-		steps, err := f.trial(ctx, phases)
-		if err != nil {
-			return err
-		}
-		if !slices.ContainsFunc(steps, func(s *record.Step) bool { return analysis.StepOf(s, f.series, f.meta).Unpunctual() }) {
-			return nil
-		}
-	}
-	return nil
-}
-
-// spikes is how often a spike is offered until the generator was punctual.
-const spikes = 2
 
 // first returns the first argument, "" when there is none.
 func first(args []string) string {

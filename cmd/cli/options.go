@@ -31,6 +31,7 @@ type runOptions struct {
 	certify  bool
 	max      string
 	step     time.Duration
+	spikes   spikeOptions
 	capacity string
 	engine   string
 	pin      string

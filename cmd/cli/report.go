@@ -81,6 +81,9 @@ func resultOf(kept *record.Run) (*analysis.Result, error) {
 	if meta.Readings, err = keptReadings(kept.Events); err != nil {
 		return nil, err
 	}
+	if meta.Gauges, err = keptGauges(kept.Events); err != nil {
+		return nil, err
+	}
 	meta.Warnings = slices.Concat(meta.Warnings, []string{"the run was killed: this was made from its records"}, kept.Warnings)
 	meta.Stopped, meta.Faults = true, keptFaults(kept.Events)
 	if steps := kept.Series.Steps(); len(steps) > 0 && meta.Run.DurationS == 0 {

@@ -131,6 +131,7 @@ func (s *session) runPlans(ctx context.Context, trials []plannedTrial) error {
 		total += t.plan.Duration()
 	}
 	s.inject(total)
+	defer s.listen(ctx)()
 	progress := newProgress(s)
 	progress.say("%d arrivals in %v of load", arrivals, total.Round(100*time.Millisecond))
 	ctx, stop := progress.start(ctx, total)

@@ -43,6 +43,7 @@ type session struct {
 	fleet   *fleet.Fleet // nil without a topology
 	child   *child       // nil when the server is not ours
 	faults  *injections  // nil when the profile has none
+	gauges  gauges
 	placed  placement
 	counts  func(context.Context) (server.Counts, error)
 	trials  int
@@ -184,7 +185,7 @@ func (s *session) start(ctx context.Context, recorder *record.Recorder, there *r
 	s.began = s.w.now()
 	population := s.profile.ClientOptions()
 	if s.o.virtual {
-		options := virtual.Options{Client: population, Recorder: recorder}
+		options := virtual.Options{Client: population, Recorder: recorder, Observe: s.gauge}
 		if err := s.build(&options); err != nil {
 			return fail(verdict.CodeUsage, "%w", err)
 		}
@@ -511,7 +512,7 @@ func (s *session) finish() (*analysis.Result, error) {
 		s.saveMeta()
 	}
 	err := s.close()
-	r := analysis.Analyze(s.series, s.meta)
+	r := analysis.Analyze(s.series, s.known())
 	r.Checks = verdict.Judge(s.profile.Checks, r)
 	r.Verdict = verdict.Overall(r, s.asked)
 	if s.folder != nil {
