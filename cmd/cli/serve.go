@@ -160,7 +160,7 @@ func serverConfig(p *profiles.Profile) (serve.Config, error) {
 	if err != nil {
 		return serve.Config{}, err
 	}
-	spec.External = p.Target.Service.CPU
+	spec.External, spec.ExternalDebt = p.Target.Service.CPU, p.Target.Service.CPU
 	dist, err := p.Work()
 	if err != nil {
 		return serve.Config{}, err

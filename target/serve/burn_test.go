@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-func external(c *Config) { c.Core.External = true }
+func external(c *Config) { c.Core.External, c.Core.ExternalDebt = true, true }
 
 func TestBurnedWorkIsServed(t *testing.T) {
 	for _, stage := range Stages() {

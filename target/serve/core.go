@@ -104,6 +104,16 @@ func (s *Server) finish(c *call) {
 	s.carry(now)
 }
 
+// pay does the work that rejections have cost, for one worker.
+func (s *Server) pay(work time.Duration, debtor uint64) {
+	burn(work, &s.closed, &s.barrier)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.now()
+	s.core.Paid(now, debtor)
+	s.carry(now)
+}
+
 // wake lets time pass in the core; the timer calls it.
 func (s *Server) wake() {
 	s.mu.Lock()
@@ -142,6 +152,10 @@ func (s *Server) carry(now time.Duration) {
 // carryOut carries out the effects of the last call of the core.
 func (s *Server) carryOut(now time.Duration) {
 	for _, e := range s.core.Effects() {
+		if e.Kind == server.Pay {
+			go s.pay(e.Work, e.Debtor)
+			continue
+		}
 		c := e.R.Shell.(*call)
 		switch e.Kind {
 		case server.Refuse:

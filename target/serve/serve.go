@@ -56,7 +56,8 @@ type Server struct {
 	calls   sync.Pool
 	tenant  tenants
 	answers answers
-	barrier barrier // of work that burns
+	barrier barrier     // of work that burns
+	closed  atomic.Bool // Close was called: what burns for nobody may stop
 	grpc    *grpc.Server
 
 	prepared, badBodies atomic.Uint64
@@ -177,6 +178,7 @@ func (s *Server) Close() {
 	defer s.mu.Unlock()
 	s.liftAll() // those outside come in and are refused, and work that burns goes on to its end
 	s.frozen = true
+	s.closed.Store(true)
 	s.timer.Stop()
 	if err := s.reset(); err != nil {
 		panic(fmt.Sprintf("serve: plug-ins that could be built once cannot be built again: %v", err))

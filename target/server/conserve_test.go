@@ -107,11 +107,13 @@ func TestEveryRequestEndsOnce(t *testing.T) {
 			chain = append(append(chain, chainNamed(name)...), take)
 		}
 		spec := server.Spec{
-			Workers:    rapid.IntRange(1, 4).Draw(t, "workers"),
-			Service:    10 * ms,
-			External:   rapid.Bool().Draw(t, "external"),
-			RejectCost: rapid.SampledFrom([]float64{0, 0.3, 1}).Draw(t, "reject cost"),
-			Chain:      chain,
+			Workers:  rapid.IntRange(1, 4).Draw(t, "workers"),
+			Service:  10 * ms,
+			External: rapid.Bool().Draw(t, "external"),
+
+			ExternalDebt: rapid.Bool().Draw(t, "external debt"),
+			RejectCost:   rapid.SampledFrom([]float64{0, 0.3, 1}).Draw(t, "reject cost"),
+			Chain:        chain,
 		}
 		if !spec.External {
 			spec.Batch = rapid.SampledFrom([]server.Batch{{}, {Size: 3}, {Size: 2, Delay: 4 * ms, Overhead: ms}}).Draw(t, "batch")
@@ -132,6 +134,7 @@ func TestEveryRequestEndsOnce(t *testing.T) {
 			heldNow, runs []*protection.Request
 			silent        uint64 // released or failed: the shell answers itself
 			faults        []fault.Fault
+			debtors       []uint64
 		)
 		remove := func(s []*protection.Request, i int) []*protection.Request {
 			return append(s[:i:i], s[i+1:]...)
@@ -195,6 +198,13 @@ func TestEveryRequestEndsOnce(t *testing.T) {
 				}
 				runs = remove(runs, i)
 			},
+			"pay": func(t *rapid.T) {
+				if len(debtors) == 0 {
+					t.Skip()
+				}
+				c.Paid(now, debtors[0])
+				debtors = debtors[1:]
+			},
 			"advance": func(t *rapid.T) {
 				now += duration.Draw(t, "by")
 				c.Advance(now)
@@ -243,6 +253,10 @@ func TestEveryRequestEndsOnce(t *testing.T) {
 						t.Fatalf("an effect at %v, after one at %v and reported at %v", e.At, last, now)
 					}
 					last = e.At
+					if e.Kind == server.Pay {
+						debtors = append(debtors, e.Debtor)
+						continue
+					}
 					if !open[e.R] {
 						t.Fatalf("request %d was answered twice", e.R.ID)
 					}

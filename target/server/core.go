@@ -35,7 +35,9 @@ type Core struct {
 	nWaiting, nHeld int
 	peak            int // of nWaiting
 	running, paying int
-	busy            int // workers that are busy with requests, of which a batch has several
+	emptied         uint64        // how often everything inside was lost
+	worked          time.Duration // that began here
+	busy            int           // workers that are busy with requests, of which a batch has several
 	queuedCost      float64
 	lastEmpty       time.Duration // when the queue last was empty; means nothing while it is
 	throughput      throughput
@@ -138,6 +140,7 @@ func (c *Core) empty(lose func(*protection.Request)) {
 		lose(r)
 	}
 	c.running, c.busy, c.paying, c.nHeld = 0, 0, 0, 0
+	c.emptied++
 	c.batchNext = protection.Never
 }
 
@@ -183,6 +186,7 @@ func (c *Core) Counts() Counts {
 		Dropped:  c.dropped.byReason(),
 		Resets:   c.resets,
 		Peak:     c.peak,
+		Worked:   c.worked,
 	}
 }
 

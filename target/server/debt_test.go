@@ -87,3 +87,47 @@ func TestDebtIsCapped(t *testing.T) {
 		t.Error("nothing was refused")
 	}
 }
+
+// TestExternalDebt has a shell do the work that rejections cost: a worker is its
+// until it says so, and what it says after a reset is of no interest.
+func TestExternalDebt(t *testing.T) {
+	c := newCore(t, server.Spec{Workers: 1, External: true, ExternalDebt: true, RejectCost: 0.5, Chain: []server.Link{linkTo(new(shut))}})
+	for id := range uint64(4) { // half of them refused, 5 ms each
+		c.Arrive(0, request(id, 0))
+	}
+	var owed []server.Effect
+	pays := func() (n int) {
+		for _, e := range c.Effects() {
+			if e.Kind == server.Pay {
+				owed = append(owed, e)
+				n++
+			}
+		}
+		return n
+	}
+	if pays() != 1 || owed[0].Work != 5*ms {
+		t.Fatalf("got %+v, want 5 ms to be paid", owed)
+	}
+	c.Advance(time.Second)
+	if c.Gauges(time.Second).Running != 0 {
+		t.Fatal("a request runs on the worker that pays")
+	}
+	c.Paid(time.Second, owed[0].Debtor)
+	if pays() != 1 || owed[1].Work != 5*ms {
+		t.Fatalf("got %+v, want the other 5 ms to be paid", owed)
+	}
+	if err := c.Reset(time.Second); err != nil {
+		t.Fatal(err)
+	}
+	c.Arrive(time.Second, request(0, time.Second))
+	c.Paid(time.Second, owed[1].Debtor) // of before
+	if pays() != 1 || c.Gauges(time.Second).Running != 0 {
+		t.Fatal("the worker that pays is free")
+	}
+	c.Arrive(time.Second, request(1, time.Second))
+	c.Paid(2*time.Second, owed[2].Debtor)
+	c.Paid(2*time.Second, owed[2].Debtor) // there is no such payment any more
+	if c.Gauges(2*time.Second).Running != 1 {
+		t.Error("the worker has paid and takes no request")
+	}
+}

@@ -11,9 +11,7 @@ import (
 func (c *Core) dispatch(now time.Duration) {
 	for c.busy+c.paying < c.conditions.Workers && !c.conditions.Stalled {
 		if c.debt.owed > 0 {
-			paid := c.debt.take(c.conditions.Workers)
-			c.paying++
-			c.work(now, paid, nil)
+			c.pay(now, c.debt.take(c.conditions.Workers))
 			continue
 		}
 		if c.nWaiting == 0 {
@@ -116,6 +114,7 @@ func (c *Core) proceed(now time.Duration, r *protection.Request, work time.Durat
 
 // work has a worker begin what takes so long: r's work, or the debt when r is nil.
 func (c *Core) work(now, long time.Duration, r *protection.Request) {
+	c.worked = later(c.worked, long)
 	c.endings.add(later(c.pace.read(now), long), r)
 	c.foresee()
 }
@@ -131,6 +130,30 @@ func (c *Core) Finish(now time.Duration, r *protection.Request, o protection.Out
 	c.external.remove(r)
 	c.serve(c.now, r, o)
 	c.free(r.Cost, c.now-r.Started)
+	c.dispatch(c.now)
+}
+
+// pay has a worker begin the work that rejections have cost.
+func (c *Core) pay(now, owed time.Duration) {
+	c.paying++
+	if !c.spec.ExternalDebt {
+		c.work(now, owed, nil)
+		return
+	}
+	if c.crowded {
+		c.crowd(now)
+	}
+	c.effects = append(c.effects, Effect{Kind: Pay, At: now, Work: c.pace.stretch(owed), Debtor: c.emptied})
+}
+
+// Paid tells the core of Spec.ExternalDebt that the work of a Pay ended at now. It
+// ignores one of before a Reset or a crash, after which nothing was owed.
+func (c *Core) Paid(now time.Duration, debtor uint64) {
+	c.advance(now, false)
+	if !c.spec.ExternalDebt || debtor != c.emptied || c.paying == 0 {
+		return
+	}
+	c.paying--
 	c.dispatch(c.now)
 }
 

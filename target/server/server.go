@@ -21,14 +21,17 @@ import (
 // Spec describes a server. Its constructors are called by New and again by each
 // Reset, so that a reset server starts with fresh plug-ins.
 type Spec struct {
-	Workers    int           // at least 1
-	Service    time.Duration // declared mean service time, above 0
-	External   bool          // the shell does the work and calls Finish; otherwise work takes exactly Request.Work
-	RejectCost float64       // share of Service that free workers pay for each rejection; 0 to 1
-	Degraded   float64       // share of its work that a degraded request takes; above 0, up to 1; 0 means 1
-	Batch      Batch         // how workers take requests; the zero value: one at a time
-	Order      func() (order.Order, error)
-	Chain      []Link // protections in the order in which they are asked
+	Workers  int           // at least 1
+	Service  time.Duration // declared mean service time, above 0
+	External bool          // the shell does the work and calls Finish; otherwise work takes exactly Request.Work
+	// ExternalDebt has the shell do the work that rejections cost as well, and call
+	// Paid; otherwise a worker stands still for exactly that long.
+	ExternalDebt bool
+	RejectCost   float64 // share of Service that free workers pay for each rejection; 0 to 1
+	Degraded     float64 // share of its work that a degraded request takes; above 0, up to 1; 0 means 1
+	Batch        Batch   // how workers take requests; the zero value: one at a time
+	Order        func() (order.Order, error)
+	Chain        []Link // protections in the order in which they are asked
 }
 
 // Batch says that a worker takes several requests at once. A batch of requests
@@ -87,6 +90,7 @@ type EffectKind uint8
 
 const (
 	Start  EffectKind = iota // begin R's work outside the core (Spec.External)
+	Pay                      // begin the work that rejections have cost (Spec.ExternalDebt); there is no R
 	Refuse                   // tell R's caller no: it was refused at arrival or dropped from the queue
 	Reply                    // tell R's caller that it was served
 	Fail                     // tell R's caller that its work failed; Answer.Reason says why
@@ -98,7 +102,8 @@ type Effect struct {
 	Kind   EffectKind
 	R      *protection.Request
 	At     time.Duration // the instant at which it happened in the core's time; not after now
-	Work   time.Duration // of Start: how long the work takes under the present conditions
+	Work   time.Duration // of Start and Pay: how long the work takes under the present conditions
+	Debtor uint64        // of Pay: what Paid is to be told
 	Answer protection.Answer
 }
 
@@ -121,6 +126,7 @@ type Counts struct {
 	Dropped  map[string]uint64 // by reason, from the queue, and what the shell released
 	Resets   uint64            // requests inside the server when it was reset
 	Peak     int               // most requests that ever waited at once
+	Worked   time.Duration     // work that workers have begun, other than a shell's: for requests and for rejections
 }
 
 // Gauges are the state at one instant.
