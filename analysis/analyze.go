@@ -41,6 +41,12 @@ type Meta struct {
 	Reconciled  bool      `json:"reconciled"`
 	Differences []string  `json:"differences"`
 
+	ServerUse  []ServerUse      `json:"server_use,omitempty"`  // of a run that prices rejections
+	Prices     []PriceTrial     `json:"prices,omitempty"`      // trials that show whether the price is right
+	Stage      string           `json:"stage,omitempty"`       // of ServerUse, that the profile asks for
+	Hot        map[string][]Hot `json:"hot,omitempty"`         // where rejections spend CPU, by stage
+	SharedCPUs bool             `json:"shared_cpus,omitempty"` // of generator and server
+
 	// Readings are what the generator took of its machine, in order. The folder of
 	// a run keeps them one by one.
 	Readings []record.Reading `json:"-"`
@@ -108,6 +114,9 @@ func Analyze(series *record.Series, m Meta) *Result {
 	r.Knee = kneeOf(k, m)
 	r.Plateau = plateauOf(plateau.Judge(points, k, plateau.Options{}))
 	r.Rejection = rejectionOf(measured, k, m)
+	if len(m.ServerUse) > 0 {
+		r.Rejection = rejectionPriced(r.Rejection, recorded, r.Steps, m)
+	}
 	r.Capacity = capacity(r.Knee, m)
 	if m.CapacityRPS == 0 && r.Capacity.RPS != nil {
 		for i := range r.Steps {
@@ -132,13 +141,16 @@ func measured(recorded []*record.Step, steps []Step, m Meta) []Step {
 	spiked := map[int]bool{} // trials in which a spike has come
 	for i, s := range recorded {
 		switch s.Info.Phase {
-		case Settle, Drain, Base, After, Hold, Idle, Again:
+		case Settle, Drain, Base, After, Hold, Idle, Again, Priced:
 			continue
 		case Spike:
 			spiked[s.Info.Trial] = true
 			continue
 		}
 		step := steps[i]
+		if m.foreign(s.Info.Trial) {
+			continue
+		}
 		if s.Info.From != s.Info.To || spiked[s.Info.Trial] || step.SetAside || isCut(step) || disturbed(s, recorded, faults) {
 			continue
 		}

@@ -214,19 +214,43 @@ type Rejection struct {
 	CollapseRPS  *float64           `json:"collapse_rps"`
 	SuccessCPUUS *float64           `json:"success_cpu_us"`
 	RejectCPUUS  *float64           `json:"reject_cpu_us"`
+	LostPer1000  *float64           `json:"lost_per_1000,omitempty"` // goodput that 1,000 rejections per second cost, per second
+	Retention10X *float64           `json:"retention_10x,omitempty"` // share of the goodput that is left at ten times the capacity
+	Checked      *Collapse          `json:"checked,omitempty"`       // what was left at the load of collapse_rps; nil when it was not offered
+	Hot          []Hot              `json:"hot,omitempty"`           // functions that rejections spend CPU in
+	CurveQ       *float64           `json:"curve_q,omitempty"`       // of a run that prices rejections: q as the goodput curve has it
+	CurveQLow    *float64           `json:"curve_q_low,omitempty"`
+	CurveQHigh   *float64           `json:"curve_q_high,omitempty"`
+	CurveWhy     string             `json:"curve_why,omitempty"` // why the curve does not tell
 	Stages       []RejectionStage   `json:"stages"`
 	ByReason     map[string]float64 `json:"by_reason"`
 }
 
+// Collapse is what was left at the load at which rejections alone would fill the
+// server.
+type Collapse struct {
+	OfferedRPS float64 `json:"offered_rps"`
+	GoodputRPS float64 `json:"goodput_rps"`
+	Valid      bool    `json:"valid"`
+	Why        string  `json:"why"` // why it supports no claim, when it is not valid
+}
+
 // RejectionStage is the cost of a rejection at one shed stage.
 type RejectionStage struct {
-	Stage        string   `json:"stage"`
-	Q            *float64 `json:"q"`
-	QLow         *float64 `json:"q_low"`
-	QHigh        *float64 `json:"q_high"`
-	CollapseRPS  *float64 `json:"collapse_rps"`
-	SuccessCPUUS *float64 `json:"success_cpu_us"`
-	RejectCPUUS  *float64 `json:"reject_cpu_us"`
+	Stage        string             `json:"stage"`
+	Verdict      string             `json:"verdict"`
+	Why          string             `json:"why"`
+	Q            *float64           `json:"q"`
+	QLow         *float64           `json:"q_low"`
+	QHigh        *float64           `json:"q_high"`
+	CollapseRPS  *float64           `json:"collapse_rps"`
+	SuccessCPUUS *float64           `json:"success_cpu_us"`
+	RejectCPUUS  *float64           `json:"reject_cpu_us"`
+	LostPer1000  *float64           `json:"lost_per_1000"`
+	Retention10X *float64           `json:"retention_10x"`
+	Checked      *Collapse          `json:"checked"`
+	ByReason     map[string]float64 `json:"by_reason,omitempty"`
+	Hot          []Hot              `json:"hot,omitempty"`
 }
 
 // Generator says whether the load was really offered.

@@ -82,6 +82,15 @@ func (c *Cost) Lost() float64 {
 	return c.Q / (1 - c.Q)
 }
 
+// Fill says what the server has to spend per second, in the unit of Success and
+// Rejection, and sets the loads that follow from it.
+func (c *Cost) Fill(spends float64) {
+	c.Capacity, c.Collapse = spends/c.Success, math.Inf(1)
+	if c.Rejection > 0 {
+		c.Collapse = spends / c.Rejection
+	}
+}
+
 // past is how many times the knee a load must be to be on the line.
 const past = 1.3
 

@@ -224,12 +224,22 @@ func rejectionSentence(j analysis.Rejection) string {
 	case "", "not_tested":
 		return ""
 	case "measured":
-		if known(j.QLow, j.QHigh) && *j.QLow == 0 {
+		if known(j.QLow, j.QHigh) && *j.QLow == 0 && !known(j.RejectCPUUS) {
 			return "at most " + fixed(*j.QHigh, 4) + " of a success"
 		}
 		s := fmt.Sprintf("%s of a success, interval %s", maybe(j.Q, decimals(4)), interval(j.QLow, j.QHigh, decimals(4)))
+		if known(j.SuccessCPUUS, j.RejectCPUUS) {
+			s += fmt.Sprintf(" (%s µs of CPU, a success %s µs)", fixed(*j.RejectCPUUS, 1), fixed(*j.SuccessCPUUS, 1))
+		}
 		if known(j.CollapseRPS) {
 			s += ", rejections alone fill the server at " + rate(*j.CollapseRPS) + "/s"
+		}
+		if known(j.Retention10X, j.LostPer1000) {
+			s += fmt.Sprintf(", 1,000 of them per second cost %s successes per second, and at 10x %s%% of the goodput is left",
+				fixed(*j.LostPer1000, 2), fixed(100**j.Retention10X, 1))
+		}
+		if known(j.CurveQLow, j.CurveQHigh) {
+			s += fmt.Sprintf("; by the curve %s", interval(j.CurveQLow, j.CurveQHigh, decimals(4)))
 		}
 		return s
 	}

@@ -28,6 +28,7 @@ func Text(w io.Writer, r *analysis.Result, o Options) error {
 	if layers := topology(r.Topology, originals(r), o); layers != nil {
 		lines = append(append(lines, layers...), "")
 	}
+	lines = append(lines, prices(r.Rejection, o)...)
 	lines = append(lines, answers(r, loads, o)...)
 	lines = append(lines, ending(r, o)...)
 	_, err := io.WriteString(w, strings.Join(lines, "\n")+"\n")

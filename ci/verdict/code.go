@@ -34,6 +34,8 @@ const (
 	// KneeAndPlateau is a run that must also answer where the knee is and what
 	// comes after it: find, analyze.
 	KneeAndPlateau
+	// RejectionCost is a run that must also answer what a rejection costs: cost.
+	RejectionCost
 )
 
 // Overall returns the verdict of a run from its checks, which Judge filled in,
@@ -60,6 +62,10 @@ func Overall(r *analysis.Result, asked Question) string {
 	case asked == KneeAndPlateau:
 		add(answered(r.Knee.Verdict))
 		add(answered(r.Plateau.Verdict))
+	case asked == RejectionCost:
+		if r.Rejection.Verdict != "measured" {
+			add(Inconclusive)
+		}
 	case len(r.Checks) == 0:
 		add(unjudged(r))
 	}

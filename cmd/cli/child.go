@@ -196,6 +196,15 @@ func (c *child) look(ctx context.Context) (n serve.Counts, err error) {
 	return n, err
 }
 
+// Profile returns a CPU profile of the next so many seconds, in the format of pprof.
+func (c *child) Profile(ctx context.Context, seconds int) ([]byte, error) {
+	data, err := c.control.fetch(ctx, fmt.Sprintf("/profile?seconds=%d", seconds))
+	if err != nil {
+		return nil, c.failed("taking a CPU profile of the server", err)
+	}
+	return data, nil
+}
+
 // Counts returns the server's totals since it started.
 func (c *child) Counts(ctx context.Context) (server.Counts, error) {
 	n, err := c.look(ctx)
@@ -230,7 +239,8 @@ func (c *child) CPU() (used time.Duration, known bool) {
 	case <-c.exited:
 		return c.cmd.ProcessState.UserTime() + c.cmd.ProcessState.SystemTime(), true
 	default:
-		return processCPU(c.PID)
+		used, err := host.ProcessCPU(c.PID)
+		return used, err == nil
 	}
 }
 
@@ -275,21 +285,41 @@ func (c controlClient) send(ctx context.Context, path string, in any) error {
 	return c.call(ctx, http.MethodPost, path, body, nil)
 }
 
-func (c controlClient) call(ctx context.Context, method, path string, body []byte, out any) error {
+// fetch returns what is at path.
+func (c controlClient) fetch(ctx context.Context, path string) ([]byte, error) {
+	resp, err := c.ask(ctx, http.MethodGet, path, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	return io.ReadAll(resp.Body)
+}
+
+// ask returns an answer that is no error.
+func (c controlClient) ask(ctx context.Context, method, path string, body []byte) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, method, c.base+path, bytes.NewReader(body))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	req.Header.Set("Authorization", "Bearer "+c.token)
 	resp, err := c.http.Do(req)
 	if err != nil {
+		return nil, err
+	}
+	if resp.StatusCode >= 300 {
+		defer resp.Body.Close()
+		said, _ := io.ReadAll(io.LimitReader(resp.Body, 1<<10))
+		return nil, fmt.Errorf("%s: %s", resp.Status, strings.TrimSpace(string(said)))
+	}
+	return resp, nil
+}
+
+func (c controlClient) call(ctx context.Context, method, path string, body []byte, out any) error {
+	resp, err := c.ask(ctx, method, path, body)
+	if err != nil {
 		return err
 	}
 	defer resp.Body.Close()
-	if resp.StatusCode >= 300 {
-		said, _ := io.ReadAll(io.LimitReader(resp.Body, 1<<10))
-		return fmt.Errorf("%s: %s", resp.Status, strings.TrimSpace(string(said)))
-	}
 	if out == nil {
 		return nil
 	}

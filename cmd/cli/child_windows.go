@@ -1,15 +1,9 @@
 package cli
 
-import (
-	"syscall"
-	"time"
-)
+import "syscall"
 
 // childAttributes gives the child a process group of its own, so that ctrl-C in
 // the terminal reaches it only through its parent.
 func childAttributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{CreationFlags: syscall.CREATE_NEW_PROCESS_GROUP}
 }
-
-// processCPU is not known while a process runs.
-func processCPU(int) (used time.Duration, known bool) { return 0, false }

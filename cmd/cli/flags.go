@@ -142,7 +142,7 @@ func inOurWords(allowed cobra.PositionalArgs) cobra.PositionalArgs {
 }
 
 // unbuilt are the verbs that are known and not built yet.
-var unbuilt = []string{"gameday", "cost", "init"}
+var unbuilt = []string{"gameday", "init"}
 
 // knownVerb refuses a first argument that is no verb of root.
 func knownVerb(root *cobra.Command, args []string) error {

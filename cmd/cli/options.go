@@ -43,6 +43,7 @@ type runOptions struct {
 	allow    []string
 	request  requestOptions
 	gate     *gateOptions // of gate alone
+	cost     *costOptions // of cost alone
 }
 
 // requestOptions say what is sent to a server that is not ours.

@@ -10,6 +10,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"runtime"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -125,6 +126,9 @@ func newReference(ctx context.Context, p *profiles.Profile, listen, control stri
 	if err != nil {
 		return nil, fail(verdict.CodeUsage, "profile %s: %w", p.Name, err)
 	}
+	if p.Target.Service.CPU {
+		makeRoom(p.Target.Workers)
+	}
 	r := &reference{server: s, token: serve.NewToken()}
 	var lc net.ListenConfig
 	if r.data, err = lc.Listen(ctx, "tcp", listen); err != nil {
@@ -135,6 +139,19 @@ func newReference(ctx context.Context, p *profiles.Profile, listen, control stri
 		return nil, fail(verdict.CodeNotStarted, "%w", err)
 	}
 	return r, nil
+}
+
+// mostBurning is how many workers that burn CPU get a place of their own among the
+// goroutines that run at a time.
+const mostBurning = 64
+
+// makeRoom has the system share the CPUs between workers that burn them and what
+// reads and refuses requests, as it does in a server with threads. Go alone would look
+// for arrivals every 10 ms only while its places are all taken by those that burn.
+func makeRoom(workers int) {
+	if _, chosen := os.LookupEnv("GOMAXPROCS"); !chosen {
+		runtime.GOMAXPROCS(runtime.NumCPU() + min(workers, mostBurning))
+	}
 }
 
 // serve answers on both listeners until ctx is done.

@@ -46,6 +46,8 @@ type session struct {
 	gauges  gauges
 	placed  placement
 	counts  func(context.Context) (server.Counts, error)
+	earlier server.Counts // of servers of ours that this one took the place of
+	open    float64       // how many requests can be open while they are answered in time
 	trials  int
 	meta    analysis.Meta
 	began   time.Time
@@ -112,8 +114,11 @@ load: {arrivals: poisson, phases: [{kind: hold, rate: 1x, for: 1s}]}
 
 // questionOf returns what a verb asks beside the checks.
 func questionOf(verb string) verdict.Question {
-	if verb == "find" {
+	switch verb {
+	case "find":
 		return verdict.KneeAndPlateau
+	case costVerb:
+		return verdict.RejectionCost
 	}
 	return verdict.ChecksOnly
 }
@@ -171,6 +176,9 @@ func (s *session) reach(ctx context.Context) (*reached, error) {
 	if err := routes.Check(s.o.allow); err != nil {
 		return nil, fail(verdict.CodeNotStarted, "%w", err)
 	}
+	if err := s.o.unwatched(routes); err != nil {
+		return nil, err
+	}
 	if err := routes.Reach(ctx); err != nil {
 		if wrong := (*tls.CertificateVerificationError)(nil); errors.As(err, &wrong) {
 			return nil, fail(verdict.CodeNotStarted, "%w; with --insecure it is not checked", err)
@@ -200,6 +208,7 @@ func (s *session) start(ctx context.Context, recorder *record.Recorder, there *r
 		}
 		return nil
 	}
+	asked := peak
 	if population.MaxInFlight == 0 {
 		known := peak > 0
 		if !known {
@@ -216,7 +225,11 @@ func (s *session) start(ctx context.Context, recorder *record.Recorder, there *r
 			s.meta.Warnings = append(s.meta.Warnings, bound.String())
 		}
 	}
-	s.place(there == nil, peak)
+	if s.verb == costVerb {
+		s.place(there == nil, asked) // that the server's CPU gets full is what is measured
+	} else {
+		s.place(there == nil, peak)
+	}
 	options := live.Options{Client: population, Recorder: recorder, Observe: s.observe, Tick: time.Duration(s.profile.Load.Tick)}
 	var err error
 	if options.Engine, err = s.o.protocol(); err != nil {
@@ -247,7 +260,8 @@ func (s *session) start(ctx context.Context, recorder *record.Recorder, there *r
 		if err != nil {
 			return fail(verdict.CodeInternal, "address of the built-in server: %w", err)
 		}
-		options.Target, options.Knee, options.Reset = own, true, s.child.Reset
+		options.Target, options.Knee = own, true
+		options.Reset = func(ctx context.Context) error { return s.child.Reset(ctx) }
 		if s.o.request.call.call != "" {
 			if options.Routes, err = live.NewRoutes(options.HTTP, own); err != nil {
 				return fail(verdict.CodeInternal, "%w", err)
@@ -266,7 +280,8 @@ func (s *session) start(ctx context.Context, recorder *record.Recorder, there *r
 	}
 	s.driver, s.live = d, d
 	if s.child != nil {
-		if err := s.warm(ctx, min(peak*s.longest().Seconds(), float64(population.MaxInFlight))); err != nil {
+		s.open = min(peak*s.longest().Seconds(), float64(population.MaxInFlight))
+		if err := s.warm(ctx, s.profile.Target.ShedAt); err != nil {
 			return err
 		}
 	}
@@ -279,15 +294,14 @@ func (s *session) start(ctx context.Context, recorder *record.Recorder, there *r
 // mostWarm is how many connections to a server of ours are opened beforehand.
 const mostWarm = 4000
 
-// warm opens the connections that a server of ours can need, open being how many
-// requests can be open while they are answered in time. A load that begins at its
+// warm opens the connections that a server of ours can need. A load that begins at its
 // full rate would be late by what it takes to open them: 5 ms at 20,000/s. One
 // that refuses callers as they connect gets none, for it would count them.
-func (s *session) warm(ctx context.Context, open float64) error {
-	if s.profile.Target.ShedAt == "accept" {
+func (s *session) warm(ctx context.Context, stage string) error {
+	if stage == string(serve.Accept) {
 		return nil
 	}
-	if err := s.live.Warm(ctx, int(min(open, mostWarm))); err != nil {
+	if err := s.live.Warm(ctx, int(min(s.open, mostWarm))); err != nil {
 		return fail(verdict.CodeNotStarted, "%w", err)
 	}
 	return nil
@@ -340,8 +354,39 @@ func (s *session) spawn(ctx context.Context) error {
 	if err != nil {
 		return fail(verdict.CodeNotStarted, "starting the built-in server: %w", err)
 	}
-	s.child, s.counts = c, c.Counts
+	s.child, s.counts = c, s.counted
 	return nil
+}
+
+// counted returns what servers of ours counted, all together.
+func (s *session) counted(ctx context.Context) (server.Counts, error) {
+	n, err := s.child.Counts(ctx)
+	return n.Plus(s.earlier), err
+}
+
+// renew has a fresh process take the place of the built-in server, which says no at
+// stage.
+func (s *session) renew(ctx context.Context, stage string) error {
+	p := *s.profile
+	p.Target.ShedAt = stage
+	c, err := startChild(ctx, p.YAML(), s.placed.server)
+	if err != nil {
+		return fail(verdict.CodeNotStarted, "starting the built-in server: %w", err)
+	}
+	counted, err := s.counted(ctx)
+	if err != nil {
+		return errors.Join(fail(verdict.CodeNotStarted, "%w", err), c.Close())
+	}
+	last := s.child
+	s.child, s.earlier = c, counted
+	own, err := live.ParseTarget("http://" + c.Addr + "/")
+	if err == nil {
+		err = s.live.Turn(own)
+	}
+	if err = errors.Join(err, last.Close()); err != nil {
+		return fail(verdict.CodeInternal, "%w", err)
+	}
+	return s.warm(ctx, stage)
 }
 
 // sink adds what was recorded to the series, and to the folder when there is one.

@@ -1,13 +1,18 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
+
+const costVerb = "cost"
 
 // A command is a knee command line of a document or a help text.
 type command struct{ text string }
@@ -23,6 +28,11 @@ func (c command) words() []string {
 func (c command) serves() bool {
 	w := c.words()
 	return strings.Contains(c.text, "--url") || len(w) > 0 && (w[0] == "serve" || w[0] == "doctor")
+}
+
+// long says whether the command takes minutes, and none of them in virtual time.
+func (c command) long() bool {
+	return c.words()[0] == costVerb && !strings.Contains(c.text, "--virtual")
 }
 
 // arguments are the words, in virtual time where load is offered.
@@ -108,6 +118,10 @@ func TestExamplesOfEveryVerb(t *testing.T) {
 					starts(t, dir, c)
 					return
 				}
+				if c.long() {
+					begins(t, dir, c)
+					return
+				}
 				run(t, dir, "knee", c)
 			})
 		}
@@ -148,8 +162,36 @@ func starts(t *testing.T, dir string, c command) {
 		args, want = append(args, "--help"), 0
 	default:
 		args = append(args, "--url", "http://127.0.0.1:1/")
+		if at := slices.Index(args, "--pid"); at >= 0 {
+			args[at+1] = strconv.Itoa(os.Getpid())
+		}
 	}
 	if _, stderr, code := knee(t, dir, args...); code != want {
 		t.Errorf("%s: exit code %d, want %d: %s", c.text, code, want, stderr)
+	}
+}
+
+// begins holds that a command gets as far as its load, and stops it there.
+func begins(t *testing.T, dir string, c command) {
+	t.Helper()
+	cmd := exec.Command("knee", c.words()...)
+	cmd.Dir = dir
+	progress, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var said []string
+	for lines := bufio.NewScanner(progress); lines.Scan(); {
+		said = append(said, lines.Text())
+		if strings.Contains(lines.Text(), "of load") {
+			cmd.Process.Signal(os.Interrupt)
+		}
+	}
+	cmd.Wait()
+	if code := cmd.ProcessState.ExitCode(); code != 130 {
+		t.Errorf("%s: exit code %d after an interrupt, want 130: %s", c.text, code, strings.Join(said, "\n"))
 	}
 }

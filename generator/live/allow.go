@@ -43,3 +43,13 @@ func (t *Routes) Check(allow []string) error {
 	}
 	return errors.Join(errs...)
 }
+
+// Here returns a place on this machine that connections go to, "" when there is none.
+func (t *Routes) Here() string {
+	for _, r := range t.order {
+		if r.hop.loopback() {
+			return r.hop.String()
+		}
+	}
+	return ""
+}

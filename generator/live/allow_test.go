@@ -75,6 +75,29 @@ func TestHostErrorNamesWhereConnectionsGo(t *testing.T) {
 	}
 }
 
+// A place on this machine is told, wherever it stands among the others.
+func TestHere(t *testing.T) {
+	for url, want := range map[string]string{
+		"http://127.0.0.1:8080": "127.0.0.1:8080", "http://[::1]:8080": "[::1]:8080", "http://10.0.0.1": "", "http://shop.example": "",
+	} {
+		target, err := ParseTarget(url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		far, err := ParseTarget("http://far.example")
+		if err != nil {
+			t.Fatal(err)
+		}
+		routes, err := NewRoutes(HTTP{}, far, target)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := routes.Here(); got != want {
+			t.Errorf("%s: %q, want %q", url, got, want)
+		}
+	}
+}
+
 func connectTo(t *testing.T, s string) ConnectTo {
 	t.Helper()
 	c, err := ParseConnectTo(s)

@@ -65,6 +65,7 @@ const slack = time.Second
 // A Driver sends the load of plans to one server. Schedule, Run, Reset, Warm and
 // Close are called by one goroutine at a time; Now and Stats by any.
 type Driver struct {
+	options    Options
 	started    time.Time
 	population *client.Population
 	recorder   *record.Recorder
@@ -101,6 +102,7 @@ func New(o Options) (*Driver, error) {
 		return nil, fmt.Errorf("live: %w", err)
 	}
 	d := &Driver{
+		options:    o,
 		started:    time.Now(),
 		population: population,
 		recorder:   o.Recorder,
@@ -182,6 +184,29 @@ func (d *Driver) Reset(ctx context.Context) error {
 	if err := d.reset(ctx); err != nil {
 		return fmt.Errorf("live: resetting the server: %w", err)
 	}
+	return nil
+}
+
+// Turn has the driver send to another server from now on, between Runs, over
+// connections of its own: those to the one before are closed. Requests that name a
+// server of their own go on to go there. It returns an error when the engine
+// cannot reach it so; then the driver has no server and can only be closed.
+func (d *Driver) Turn(to *Target) error {
+	d.transport.close()
+	d.routes.close()
+	o := d.options
+	o.Target = to
+	var err error
+	if o.Routes, err = NewRoutes(o.HTTP, o.targets()...); err != nil {
+		return fmt.Errorf("live: %w", err)
+	}
+	o.Routes.lookUp(context.Background())
+	_, t, err := newTransport(o, d.Now)
+	if err != nil {
+		o.Routes.close()
+		return fmt.Errorf("live: %w", err)
+	}
+	d.routes, d.transport = o.Routes, t
 	return nil
 }
 

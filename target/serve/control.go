@@ -12,6 +12,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/pprof"
 	"strings"
 	"time"
 )
@@ -98,12 +99,14 @@ func (in Injection) lease() time.Duration {
 }
 
 // Control returns the control endpoint of s: GET /counts (JSON), GET /metrics
-// (Prometheus), POST /reset, POST /change, and GET /healthz. All but the last
+// (Prometheus), GET /profile?seconds=N (where the process spends its CPU, in the
+// format of pprof), POST /reset, POST /change, and GET /healthz. All but the last
 // want the token as "Authorization: Bearer TOKEN".
 func (s *Server) Control(token string) http.Handler {
 	guarded := http.NewServeMux()
 	guarded.HandleFunc("GET /counts", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, s.Counts()) })
 	guarded.Handle("GET /metrics", s.metrics())
+	guarded.HandleFunc("GET /profile", pprof.Profile)
 	guarded.HandleFunc("POST /reset", func(w http.ResponseWriter, _ *http.Request) {
 		if err := s.Reset(); err != nil {
 			http.Error(w, err.Error(), http.StatusInternalServerError)

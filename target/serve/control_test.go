@@ -23,7 +23,7 @@ func control(s *Server, authorization, method, path, body string) *httptest.Resp
 func TestControlWantsTheToken(t *testing.T) {
 	s := newServer(t, nil, nil)
 	for _, c := range []struct{ method, path string }{
-		{"GET", "/counts"}, {"POST", "/reset"}, {"POST", "/change"}, {"GET", "/nothing"},
+		{"GET", "/counts"}, {"GET", "/profile"}, {"POST", "/reset"}, {"POST", "/change"}, {"GET", "/nothing"},
 	} {
 		for _, authorization := range []string{"", "secret", "Bearer ", "Bearer wrong", "Bearer secret2", "Basic secret", "bearer secret"} {
 			if got := control(s, authorization, c.method, c.path, `{"workers":7}`).Code; got != http.StatusUnauthorized {

@@ -36,6 +36,7 @@ type Counts struct {
 	BadHeaders uint64  `json:"bad_headers"` // header values that were ignored because they could not be read
 	Prepared   uint64  `json:"prepared"`    // bodies decoded, authenticated and logged
 	BadBodies  uint64  `json:"bad_bodies"`  // among prepared: not JSON, or the signature is wrong
+	WorkedMs   float64 `json:"worked_ms"`   // of workers that sleep: for requests and for rejections
 	ShedAt     Stage   `json:"shed_at"`
 	UptimeMs   float64 `json:"uptime_ms"`
 }
@@ -56,7 +57,7 @@ func (s *Server) Counts() Counts {
 		OldestMs: millis(g.OldestAge), CostRate: g.CostRate, DebtMs: millis(g.Debt), Limit: g.Limit,
 		Faults:     s.present(),
 		BadHeaders: s.tally.badHeaders, Prepared: s.prepared.Load(), BadBodies: s.badBodies.Load(),
-		ShedAt: s.cfg.ShedAt, UptimeMs: millis(now),
+		WorkedMs: millis(n.Worked), ShedAt: s.cfg.ShedAt, UptimeMs: millis(now),
 	}
 }
 
@@ -67,5 +68,6 @@ func (n Counts) Core() server.Counts {
 	return server.Counts{
 		Arrived: n.Arrived, Served: n.Served, Degraded: n.Degraded, Failed: n.Failed,
 		FailedBy: n.FailedBy, Refused: n.Refused, Dropped: n.Dropped, Resets: n.Resets, Peak: n.Peak,
+		Worked: time.Duration(n.WorkedMs * float64(time.Millisecond)),
 	}
 }
