@@ -47,6 +47,8 @@ type Meta struct {
 	Hot        map[string][]Hot `json:"hot,omitempty"`         // where rejections spend CPU, by stage
 	SharedCPUs bool             `json:"shared_cpus,omitempty"` // of generator and server
 
+	Pair *Pair `json:"pair,omitempty"` // of a run that compares two builds
+
 	// Readings are what the generator took of its machine, in order. The folder of
 	// a run keeps them one by one.
 	Readings []record.Reading `json:"-"`
@@ -128,6 +130,7 @@ func Analyze(series *record.Series, m Meta) *Result {
 	r.Metastability = metastabilityOf(triggers)
 	r.Metastability.Loop = loopOf(recorded, m)
 	r.Generator = generatorOf(r.Steps, m)
+	r.Gate = gateOf(series, m)
 	return r
 }
 
@@ -148,7 +151,7 @@ func measured(recorded []*record.Step, steps []Step, m Meta) []Step {
 			continue
 		}
 		step := steps[i]
-		if m.foreign(s.Info.Trial) {
+		if m.foreign(s.Info.Trial) || m.isPaired(s.Info.Trial) {
 			continue
 		}
 		if s.Info.From != s.Info.To || spiked[s.Info.Trial] || step.SetAside || isCut(step) || disturbed(s, recorded, faults) {

@@ -28,6 +28,7 @@ type Result struct {
 	Generator      Generator      `json:"generator"`
 	Reconciliation Reconciliation `json:"reconciliation"`
 	Topology       *Topology      `json:"topology,omitempty"` // of a run on several servers
+	Gate           *Gate          `json:"gate,omitempty"`     // of a run that compares two builds
 	Checks         []Check        `json:"checks"`
 	Verdict        string         `json:"verdict"` // pass, fail or inconclusive
 	Warnings       []string       `json:"warnings"`

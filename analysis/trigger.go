@@ -25,7 +25,7 @@ type trigger struct {
 // nothing.
 func triggersOf(recorded []*record.Step, series *record.Series, m Meta, capacity float64) (all []trigger, why string) {
 	for i, s := range recorded {
-		if s.Info.Phase != Spike || slices.Contains(m.SetAside, s.Info.Trial) {
+		if s.Info.Phase != Spike || slices.Contains(m.SetAside, s.Info.Trial) || m.isPaired(s.Info.Trial) {
 			continue
 		}
 		a := around(recorded, i)

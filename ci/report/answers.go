@@ -10,7 +10,8 @@ import (
 	"knee/analysis"
 )
 
-// answers returns a sentence for each question that was asked.
+// answers returns a sentence for each question that was asked. Of two builds only
+// the comparison is: half of what was measured is of either.
 func answers(r *analysis.Result, loads []load, o Options) []string {
 	var lines []string
 	add := func(topic, verdict, sentence string) {
@@ -20,11 +21,15 @@ func answers(r *analysis.Result, loads []load, o Options) []string {
 		line := wrap(topic+": "+sentence, o.width(), 2)
 		lines = append(lines, o.paint(verdictColor(verdict), topic)+strings.TrimPrefix(line, topic))
 	}
-	add("knee", r.Knee.Verdict, kneeSentence(r.Knee))
-	add("plateau", r.Plateau.Verdict, plateauSentence(r, loads))
-	add("recovery", r.Recovery.Verdict, recoverySentence(r.Recovery))
-	add("metastability", r.Metastability.Verdict, metastabilitySentence(r.Metastability))
-	add("rejection cost", r.Rejection.Verdict, rejectionSentence(r.Rejection))
+	if r.Gate != nil {
+		add("comparison", "", comparisonSentence(r.Gate))
+	} else {
+		add("knee", r.Knee.Verdict, kneeSentence(r.Knee))
+		add("plateau", r.Plateau.Verdict, plateauSentence(r, loads))
+		add("recovery", r.Recovery.Verdict, recoverySentence(r.Recovery))
+		add("metastability", r.Metastability.Verdict, metastabilitySentence(r.Metastability))
+		add("rejection cost", r.Rejection.Verdict, rejectionSentence(r.Rejection))
+	}
 	add("rejections", "", reasonsSentence(loads))
 	add("failures", "", failuresSentence(loads))
 	add("generator", r.Generator.Verdict, generatorSentence(r.Generator, r.Run.Clock))

@@ -39,7 +39,9 @@ func Markdown(w io.Writer, r *analysis.Result) error {
 	for _, warning := range r.Warnings {
 		fmt.Fprintf(&b, "- **warning**: %s\n", prose(warning))
 	}
-	chart(&b, loads)
+	if r.Gate == nil {
+		chart(&b, loads)
+	}
 	loadTable(&b, loads)
 	if r.Run.Repeat != "" {
 		fmt.Fprintf(&b, "\nrepeat with `%s`\n", code(r.Run.Repeat))

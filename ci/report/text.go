@@ -20,7 +20,7 @@ func Text(w io.Writer, r *analysis.Result, o Options) error {
 		lines = append(lines, "")
 		lines = append(lines, table(loads, o)...)
 	}
-	if drawn := curve(loads, r.Knee, o); drawn != nil {
+	if drawn := curve(loads, r.Knee, o); drawn != nil && r.Gate == nil {
 		lines = append(lines, "")
 		lines = append(lines, drawn...)
 	}
@@ -29,6 +29,7 @@ func Text(w io.Writer, r *analysis.Result, o Options) error {
 		lines = append(append(lines, layers...), "")
 	}
 	lines = append(lines, prices(r.Rejection, o)...)
+	lines = append(lines, comparison(r.Gate, o)...)
 	lines = append(lines, answers(r, loads, o)...)
 	lines = append(lines, ending(r, o)...)
 	_, err := io.WriteString(w, strings.Join(lines, "\n")+"\n")

@@ -6,7 +6,8 @@ import (
 	"knee/analysis"
 )
 
-// Judge returns one judged check for each of checks, in their order.
+// Judge returns one judged check for each of checks, in their order. A run that
+// compares two builds is judged by what they are compared by, and not by checks.
 //
 // A check passes or fails when the result settles it. It is inconclusive when
 // the result does not: its load was not reached or not honestly offered, the
@@ -19,6 +20,9 @@ import (
 // limit lies within the interval, so that a change of the verdict from run to
 // run explains itself.
 func Judge(checks []Check, r *analysis.Result) []analysis.Check {
+	if r.Gate != nil {
+		return pairedChecks(r.Gate)
+	}
 	judged := make([]analysis.Check, 0, len(checks))
 	for _, c := range checks {
 		f := c.find(r)

@@ -164,7 +164,9 @@ func (c *coster) fresh(ctx context.Context, stage string) error {
 	if c.child == nil {
 		return c.reset(ctx)
 	}
-	if err := c.renew(ctx, stage); err != nil {
+	p := *c.profile
+	p.Target.ShedAt = stage
+	if err := c.renew(ctx, &p); err != nil {
 		return err
 	}
 	_, err := c.trial(ctx, []plan.Phase{

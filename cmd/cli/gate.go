@@ -33,6 +33,9 @@ type gateOptions struct {
 	inconclusive string // verdict.Pass or verdict.Fail; "" is neither
 }
 
+// gateVerb judges a run for a job that passes or fails.
+const gateVerb = "gate"
+
 func (g *gateOptions) add(f *pflag.FlagSet) {
 	f.Var((*given)(&g.junit), "junit", "write the checks as JUnit XML to `FILE`")
 	f.StringVar(&g.annotate, "annotate", annotateAuto, "`WHERE` to show the checks beside the result: github, off, or auto, which is github in its workflows")
@@ -59,7 +62,7 @@ func (g *gateOptions) check() error {
 }
 
 func newGateCmd(w *world) *cobra.Command {
-	o := &runOptions{gate: &gateOptions{}}
+	o := &runOptions{gate: &gateOptions{}, pair: &pairOptions{}}
 	cmd := &cobra.Command{
 		Use:   "gate [PROFILE]",
 		Short: "for CI: run a profile, judge its checks, write JUnit and annotations",
@@ -68,11 +71,21 @@ checks, and they decide. A check that is not met ends with 1. One that could not
 be judged, because its load was not really offered, or too little came back, ends
 with 5, unless --inconclusive says otherwise: never with 0 by itself.
 
+Two builds of a server are compared with --baseline-cmd and --candidate-cmd, each a
+command that starts one of them at --url. knee runs them by turns, in an order that a
+coin decides, each time as a fresh process and under the same loads, until it is sure
+for each of six metrics whether the candidate is worse by more than 5% (10% for
+recovery and the cost of a rejection). That identical builds fail happens at most
+once in a hundred gates, on however noisy a machine: it rests on the coin. The
+profile's checks are not judged then.
+
 In a workflow of GitHub the checks that are not met are shown as annotations, and
 a summary with the curve is added to the step.`,
 		Example: `  knee gate --virtual
   knee gate default --virtual --junit knee.xml
-  knee gate ./surge.yaml --url http://127.0.0.1:8080/ --inconclusive=fail`,
+  knee gate ./surge.yaml --url http://127.0.0.1:8080/ --inconclusive=fail
+  knee gate --virtual --candidate-set target.service.mean=23ms
+  knee gate --baseline-cmd ./old --candidate-cmd ./new --url http://127.0.0.1:8080/ --capacity 800`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.seedSet = cmd.Flags().Changed("seed")
@@ -81,6 +94,9 @@ a summary with the curve is added to the step.`,
 	}
 	o.addLoad(cmd.Flags())
 	o.gate.add(cmd.Flags())
+	o.pair.add(cmd.Flags())
+	cmd.Flags().Var((*positive)(&o.step), "step", "of a comparison, measured time of each load, in whole fifths of a second (default 1s)")
+	cmd.Flags().Var((*given)(&o.max), "max", "of a comparison, highest `LOAD`, as a rate that is never exceeded (default 10x)")
 	return cmd
 }
 
@@ -90,7 +106,13 @@ func runGate(ctx context.Context, w *world, o *runOptions, profile string) error
 	if err := o.gate.check(); err != nil {
 		return err
 	}
-	s, err := open(ctx, w, o, "gate", profile, peakOf)
+	if err := o.pair.check(o); err != nil {
+		return errors.Join(err, o.gate.notRun(err))
+	}
+	if o.pair.wanted() {
+		return runPair(ctx, w, o, profile)
+	}
+	s, err := open(ctx, w, o, gateVerb, profile, peakOf)
 	if err != nil {
 		return errors.Join(err, o.gate.notRun(err))
 	}

@@ -44,6 +44,7 @@ type runOptions struct {
 	request  requestOptions
 	gate     *gateOptions // of gate alone
 	cost     *costOptions // of cost alone
+	pair     *pairOptions // of gate alone
 }
 
 // requestOptions say what is sent to a server that is not ours.

@@ -46,8 +46,9 @@ type session struct {
 	gauges  gauges
 	placed  placement
 	counts  func(context.Context) (server.Counts, error)
-	earlier server.Counts // of servers of ours that this one took the place of
-	open    float64       // how many requests can be open while they are answered in time
+	serving *profiles.Profile // of the server of ours that is there, when it is not that of profile
+	earlier server.Counts     // of servers of ours that this one took the place of
+	open    float64           // how many requests can be open while they are answered in time
 	trials  int
 	meta    analysis.Meta
 	began   time.Time
@@ -67,7 +68,7 @@ func open(ctx context.Context, w *world, o *runOptions, verb, profile string, pe
 	if s.profile, err = loadProfile(w, o, profile); err != nil {
 		return nil, err
 	}
-	if o.gate != nil {
+	if o.gate != nil && !o.pair.wanted() {
 		if err := o.gate.wants(s.profile); err != nil {
 			return nil, err
 		}
@@ -364,11 +365,9 @@ func (s *session) counted(ctx context.Context) (server.Counts, error) {
 	return n.Plus(s.earlier), err
 }
 
-// renew has a fresh process take the place of the built-in server, which says no at
-// stage.
-func (s *session) renew(ctx context.Context, stage string) error {
-	p := *s.profile
-	p.Target.ShedAt = stage
+// renew has a fresh process take the place of the built-in server, which is the one of
+// p.
+func (s *session) renew(ctx context.Context, p *profiles.Profile) error {
 	c, err := startChild(ctx, p.YAML(), s.placed.server)
 	if err != nil {
 		return fail(verdict.CodeNotStarted, "starting the built-in server: %w", err)
@@ -386,7 +385,7 @@ func (s *session) renew(ctx context.Context, stage string) error {
 	if err = errors.Join(err, last.Close()); err != nil {
 		return fail(verdict.CodeInternal, "%w", err)
 	}
-	return s.warm(ctx, stage)
+	return s.warm(ctx, p.Target.ShedAt)
 }
 
 // sink adds what was recorded to the series, and to the folder when there is one.
@@ -401,12 +400,21 @@ func (s *session) sink(d *record.Delta) {
 
 // trial offers phases as the next trial and returns their steps.
 func (s *session) trial(ctx context.Context, phases []plan.Phase) ([]*record.Step, error) {
-	spec, err := s.profile.Workload()
+	return s.seeded(ctx, s.trials, phases)
+}
+
+// seeded does as trial, with the arrivals of trial n.
+func (s *session) seeded(ctx context.Context, n int, phases []plan.Phase) ([]*record.Step, error) {
+	serving := s.profile
+	if s.serving != nil {
+		serving = s.serving
+	}
+	spec, err := serving.Workload()
 	if err != nil {
 		return nil, fail(verdict.CodeUsage, "%w", err)
 	}
 	spec.Phases = phases
-	spec.Seed = trialSeed(s.profile.Seed, s.trials)
+	spec.Seed = trialSeed(s.profile.Seed, n)
 	p, err := plan.New(spec)
 	if err != nil {
 		return nil, fail(verdict.CodeUsage, "%w", err)

@@ -121,28 +121,29 @@ type shape struct {
 	least, most                  time.Duration // that a state is held before it is one, and at all
 }
 
-// shape returns the spike for a knee and a base load.
-func (f *finder) shape(knee, base float64) shape {
-	deadline := f.longest()
-	s := shape{knee: knee, base: base, peak: spikeX * knee, settle: settleFor, before: baseFor, spike: spikeFor}
-	if f.limit > 0 {
-		s.peak = min(s.peak, f.limit)
+// shape returns the spike for a knee and a base load. limit is a load that is never
+// exceeded, 0 when there is none.
+func (s *session) shape(knee, base, limit float64) shape {
+	deadline := s.longest()
+	of := shape{knee: knee, base: base, peak: spikeX * knee, settle: settleFor, before: baseFor, spike: spikeFor}
+	if limit > 0 {
+		of.peak = min(of.peak, limit)
 	}
-	if f.o.quick {
-		s.before, s.spike = quickFor, quickFor
+	if s.o.quick {
+		of.before, of.spike = quickFor, quickFor
 	}
-	if s.peak > knee {
+	if of.peak > knee {
 		// Twice the backlog beyond which the last of it is served too late.
-		twice := 2 * deadline.Seconds() * knee / (s.peak - knee)
-		s.spike = record.NextWindow(max(s.spike, time.Duration(twice*float64(time.Second))))
+		twice := 2 * deadline.Seconds() * knee / (of.peak - knee)
+		of.spike = record.NextWindow(max(of.spike, time.Duration(twice*float64(time.Second))))
 	}
-	s.after = record.NextWindow(min(recovery.Sustained(recovery.Options{BaseRate: base, Deadline: deadline}), max(stayedFor, 3*deadline)) + f.patience())
-	s.least = max(heldLeast, heldDeadlines*deadline)
-	s.most = max(heldMost, 3*heldDeadlines*deadline)
-	if f.o.virtual {
-		s.most = max(heldVirtual, s.most)
+	of.after = record.NextWindow(min(recovery.Sustained(recovery.Options{BaseRate: base, Deadline: deadline}), max(stayedFor, 3*deadline)) + s.patience())
+	of.least = max(heldLeast, heldDeadlines*deadline)
+	of.most = max(heldMost, 3*heldDeadlines*deadline)
+	if s.o.virtual {
+		of.most = max(heldVirtual, of.most)
 	}
-	return s
+	return of
 }
 
 func (s shape) total() time.Duration { return s.settle + s.before + s.spike + s.after }
@@ -159,7 +160,7 @@ func (f *finder) spikesTake(knee float64) time.Duration {
 	if err != nil || knee <= 0 {
 		return 0
 	}
-	return time.Duration(f.spikesTo()) * f.shape(knee, base).total()
+	return time.Duration(f.spikesTo()) * f.shape(knee, base, f.limit).total()
 }
 
 // spikes offers a base load, a spike, and the base load again, several times over,
@@ -173,7 +174,7 @@ func (f *finder) spikes(ctx context.Context, knee float64) error {
 	if err != nil {
 		return err
 	}
-	s := f.shape(knee, base)
+	s := f.shape(knee, base, f.limit)
 	if s.peak <= base {
 		if f.o.spikes.n.given || f.o.spikes.base != "" {
 			f.meta.Warnings = append(f.meta.Warnings, fmt.Sprintf("no spike: its load of %.4g/s is not above the base load of %.4g/s", s.peak, base))
@@ -387,7 +388,7 @@ func (f *finder) threshold(ctx context.Context, knee, base float64, seen []metas
 		return (low + high) / 2
 	}
 	for at := next(); at > 0; at = next() {
-		s := f.shape(knee, at)
+		s := f.shape(knee, at, f.limit)
 		s.name = analysis.Threshold
 		var seen []metastable.Episode
 		for range thresholdSpikes {

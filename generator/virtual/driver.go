@@ -39,6 +39,7 @@ type Driver struct {
 	classes    []plan.Class
 	server     *server.Core // nil when there is a target
 	target     Target
+	earlier    server.Counts // of servers that this one took the place of
 	population *client.Population
 	recorder   *record.Recorder
 	fail       func(*client.Attempt) Failure
@@ -89,8 +90,8 @@ func (o *Options) core() (*server.Core, error) {
 // Now returns the instant up to which the run has come.
 func (d *Driver) Now() time.Duration { return d.now }
 
-// Counts returns what the server, or the target, counted since New.
-func (d *Driver) Counts() server.Counts { return d.counts() }
+// Counts returns what the servers, or the target, counted since New.
+func (d *Driver) Counts() server.Counts { return d.counts().Plus(d.earlier) }
 
 // Reset puts the server back to its start: what is inside is refused with
 // reason reset, and its plug-ins begin anew. It returns the error of a plug-in
@@ -100,6 +101,22 @@ func (d *Driver) Reset(context.Context) error {
 		return fmt.Errorf("virtual: %w", err)
 	}
 	d.serve()
+	return nil
+}
+
+// Turn has another server take the place of the one server, between Runs. It returns
+// an error when that cannot be built; then nothing has changed.
+func (d *Driver) Turn(to server.Spec) error {
+	core, err := (&Options{Server: to}).core()
+	if err != nil {
+		return fmt.Errorf("virtual: %w", err)
+	}
+	if err := d.Reset(context.Background()); err != nil {
+		return err
+	}
+	core.Advance(d.now)
+	d.earlier = d.Counts()
+	d.server, d.target = core, nil
 	return nil
 }
 

@@ -211,6 +211,35 @@ func TestReset(t *testing.T) {
 	}
 }
 
+// Another server takes over at the instant that the run has come to, with nothing
+// inside; what the one before counted stays counted.
+func TestTurn(t *testing.T) {
+	w := newWorld(t, oneWorker())
+	p := tenArrivals(t)
+	if err := w.Run(t.Context(), 0, p); err != nil {
+		t.Fatal(err)
+	}
+	first := w.series.Total().Good
+	two := oneWorker().Server
+	two.Workers = 10
+	if err := w.Turn(two); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Run(t.Context(), 1, p); err != nil {
+		t.Fatal(err)
+	}
+	if second := w.series.Total().Good - first; second != 10 {
+		t.Errorf("%d good with ten workers, want all 10; %d with one", second, first)
+	}
+	if c := w.Counts(); c.Arrived != 20 || c.Resets != 3 {
+		t.Errorf("the servers counted %+v, want 20 arrivals and 3 resets", c)
+	}
+	two.External = true
+	if err := w.Turn(two); err == nil {
+		t.Error("a server whose work is done elsewhere: no error")
+	}
+}
+
 // A plan takes its time, also where nothing comes.
 func TestIdlePlan(t *testing.T) {
 	w := newWorld(t, oneWorker())
