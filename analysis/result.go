@@ -29,6 +29,7 @@ type Result struct {
 	Reconciliation Reconciliation `json:"reconciliation"`
 	Topology       *Topology      `json:"topology,omitempty"` // of a run on several servers
 	Gate           *Gate          `json:"gate,omitempty"`     // of a run that compares two builds
+	Baseline       *Beside        `json:"baseline,omitempty"` // a finished run beside this one: advisory
 	Checks         []Check        `json:"checks"`
 	Verdict        string         `json:"verdict"` // pass, fail or inconclusive
 	Warnings       []string       `json:"warnings"`

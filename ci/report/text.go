@@ -31,6 +31,9 @@ func Text(w io.Writer, r *analysis.Result, o Options) error {
 	lines = append(lines, prices(r.Rejection, o)...)
 	lines = append(lines, comparison(r.Gate, o)...)
 	lines = append(lines, answers(r, loads, o)...)
+	if r.Baseline != nil {
+		lines = append(append(lines, ""), beside(r.Baseline, o)...)
+	}
 	lines = append(lines, ending(r, o)...)
 	_, err := io.WriteString(w, strings.Join(lines, "\n")+"\n")
 	return err

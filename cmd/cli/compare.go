@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"runtime"
 	"slices"
 	"sync"
@@ -37,17 +36,22 @@ type compareOptions struct {
 func newCompareCmd(w *world) *cobra.Command {
 	o := &compareOptions{}
 	cmd := &cobra.Command{
-		Use:   "compare PROFILE",
-		Short: "a scoreboard: one row for each chain of protections",
+		Use:   "compare PROFILE | DIR DIR…",
+		Short: "a scoreboard, one row for each chain of protections; or what finished runs differ in",
 		Long: `compare runs one profile with each chain of protections, and with each order of
 the queue if several are given, and prints a row for each: goodput before, in and
 after the spike of the profile, the knee, what is left at ten times the knee, and
 at what price. A profile without a spike gets one, of three times its capacity.
 
-Runs are in virtual time, unless --live asks for sockets and the wall clock.`,
+Runs are in virtual time, unless --live asks for sockets and the wall clock.
+
+With the folders of finished runs (--out) it says what was set otherwise in them,
+and how each answer differs from the first run's: higher or lower where the
+intervals have nothing in common, and no difference seen where they overlap.`,
 		Example: `  knee compare overload-lesson --all
   knee compare default --protect none --protect queue_bound:wait=50ms+deadline
-  knee compare default --protect deadline --order fifo --order adaptive_lifo`,
+  knee compare default --protect deadline --order fifo --order adaptive_lifo
+  knee compare run1 run2`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.seedSet = cmd.Flags().Changed("seed")
@@ -70,7 +74,10 @@ Runs are in virtual time, unless --live asks for sockets and the wall clock.`,
 
 // runCompare carries out compare.
 func runCompare(ctx context.Context, w *world, o *compareOptions, args []string) error {
-	if err := o.check(args); err != nil {
+	if len(args) > 1 || isRun(args[0]) {
+		return compareRuns(w, o, args)
+	}
+	if err := o.check(); err != nil {
 		return err
 	}
 	o.virtual = !o.live
@@ -102,13 +109,7 @@ func runCompare(ctx context.Context, w *world, o *compareOptions, args []string)
 }
 
 // check refuses flags and arguments that are not allowed.
-func (o *compareOptions) check(args []string) error {
-	if len(args) > 1 {
-		return fail(verdict.CodeUsage, "compare with %d arguments: comparing finished runs is not built yet; want one PROFILE", len(args))
-	}
-	if info, err := os.Stat(args[0]); err == nil && info.IsDir() {
-		return fail(verdict.CodeUsage, "compare %s: comparing finished runs is not built yet; want a PROFILE", args[0])
-	}
+func (o *compareOptions) check() error {
 	switch {
 	case o.all && len(o.chains)+len(o.orders) > 0:
 		return fail(verdict.CodeUsage, "--all with --protect or --order: --all has a row for each already; want one of them")

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -30,7 +31,9 @@ const (
 type gateOptions struct {
 	junit        string
 	annotate     string
-	inconclusive string // verdict.Pass or verdict.Fail; "" is neither
+	inconclusive string           // verdict.Pass or verdict.Fail; "" is neither
+	baseline     string           // folder of a run that this one is laid beside
+	before       *analysis.Result // the run there; nil when there is none
 }
 
 // gateVerb judges a run for a job that passes or fails.
@@ -39,6 +42,7 @@ const gateVerb = "gate"
 func (g *gateOptions) add(f *pflag.FlagSet) {
 	f.Var((*given)(&g.junit), "junit", "write the checks as JUnit XML to `FILE`")
 	f.StringVar(&g.annotate, "annotate", annotateAuto, "`WHERE` to show the checks beside the result: github, off, or auto, which is github in its workflows")
+	f.Var((*given)(&g.baseline), "baseline", "also say how the answers differ from those of the finished run in the folder `DIR`; they decide nothing")
 	f.StringVar(&g.inconclusive, "inconclusive", "", "what an inconclusive run counts as, `pass` or fail (default: exit code 5)")
 }
 
@@ -50,6 +54,12 @@ func (g *gateOptions) check() error {
 	}
 	if !slices.Contains([]string{"", verdict.Pass, verdict.Fail}, g.inconclusive) {
 		return fail(verdict.CodeUsage, "--inconclusive %s: want pass or fail", g.inconclusive)
+	}
+	if g.baseline != "" {
+		var err error
+		if g.before, err = keptResult(g.baseline); err != nil {
+			return fmt.Errorf("--baseline: %w", err)
+		}
 	}
 	if g.junit == "" {
 		return nil
@@ -77,7 +87,9 @@ coin decides, each time as a fresh process and under the same loads, until it is
 for each of six metrics whether the candidate is worse by more than 5% (10% for
 recovery and the cost of a rejection). That identical builds fail happens at most
 once in a hundred gates, on however noisy a machine: it rests on the coin. The
-profile's checks are not judged then.
+profile's checks are not judged then. --baseline DIR lays a finished run beside this
+one, which is worth a look and no verdict: its knee is also where a comparison's
+loads come from.
 
 In a workflow of GitHub the checks that are not met are shown as annotations, and
 a summary with the curve is added to the step.`,
@@ -139,6 +151,13 @@ func (g *gateOptions) notRun(why error) error {
 	var b bytes.Buffer
 	err := report.JUnitNotRun(&b, why.Error())
 	return errors.Join(err, os.WriteFile(g.junit, b.Bytes(), 0o644))
+}
+
+// beside lays the run at --baseline beside this one.
+func (g *gateOptions) beside(r *analysis.Result) {
+	if g != nil && g.before != nil {
+		r.Baseline = analysis.Compare([]string{filepath.Clean(g.baseline), "this run"}, []*analysis.Result{g.before, r})
+	}
 }
 
 // write writes what a gate writes beside its result. A summary that GitHub

@@ -74,8 +74,12 @@ func (p *pairer) begin(s *session) error {
 	h.Write([]byte("pair"))
 	p.random = rand.New(rand.NewPCG(s.profile.Seed, h.Sum64()))
 	p.canary = paired.NewCanary(paired.Speed{Name: "the speed of a CPU", Steady: cpuSteady}, paired.Speed{Name: "the speed of loopback connections", Steady: netSteady})
+	knee := s.capacity()
+	if b := s.o.gate.before; b != nil && b.Knee.RPS != nil && s.o.capacity == "" {
+		knee = *b.Knee.RPS
+	}
 	base, candidate := p.builds.names()
-	s.meta.Pair = &analysis.Pair{Baseline: base, Candidate: candidate, Most: s.o.pair.blocks.of, KneeRPS: s.capacity(), Voids: map[int]string{}}
+	s.meta.Pair = &analysis.Pair{Baseline: base, Candidate: candidate, Most: s.o.pair.blocks.of, KneeRPS: knee, Voids: map[int]string{}}
 	return nil
 }
 

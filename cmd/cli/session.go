@@ -568,6 +568,7 @@ func (s *session) finish() (*analysis.Result, error) {
 	r := analysis.Analyze(s.series, s.known())
 	r.Checks = verdict.Judge(s.profile.Checks, r)
 	r.Verdict = verdict.Overall(r, s.asked)
+	s.o.gate.beside(r)
 	if s.folder != nil {
 		var text bytes.Buffer
 		err = errors.Join(err, report.JSON(&text, r), s.folder.WriteResult(json.RawMessage(text.Bytes())))

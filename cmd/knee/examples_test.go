@@ -61,8 +61,10 @@ func workplace(t *testing.T) string {
 			t.Fatal(err)
 		}
 	}
-	if out, stderr, code := knee(t, dir, "run", "bounded-queue", "--virtual", "--quiet", "--out", "run1"); code != 0 {
-		t.Fatalf("exit code %d: %s%s", code, out, stderr)
+	for _, run := range []string{"run1", "run2"} {
+		if out, stderr, code := knee(t, dir, "run", "bounded-queue", "--virtual", "--quiet", "--out", run); code != 0 {
+			t.Fatalf("exit code %d: %s%s", code, out, stderr)
+		}
 	}
 	return dir
 }
