@@ -26,7 +26,9 @@ type Meta struct {
 	CapacityRPS float64       `json:"capacity_rps"` // declared; 0 when it is not known
 	Timeout     time.Duration `json:"timeout_ns"`   // the longest of the classes
 	Patience    time.Duration `json:"patience_ns"`  // the shortest timeout of an attempt of the classes, by which lag is judged; 0: Timeout
-	Certified   bool          `json:"certified"`    // both ends of the knee's interval were certified
+	Bracket     [2]float64    `json:"bracket"`      // a good load and a bad one that were certified; 0: neither was
+	Eps         float64       `json:"eps"`          // share of the baseline that a good load may lose; 0: 0.05
+	Width       float64       `json:"width"`        // relative width of a bracket that is not coarse; 0: 0.05
 	CPUShare    *float64      `json:"cpu_share"`    // of one CPU, used by the generator; nil when unknown
 	CPUs        float64       `json:"cpus"`         // how many CPUs' time the generator may use; 0: unknown
 	Stopped     bool          `json:"stopped"`      // before its end: the last step is cut short
@@ -105,7 +107,7 @@ func Analyze(series *record.Series, m Meta) *Result {
 	for i, s := range measured {
 		points[i] = Point(s)
 	}
-	k := knee.Find(points, knee.Options{})
+	k := knee.Find(points, m.kneeOptions())
 	if m.CutOff && k.Verdict == knee.NoKnee {
 		// That there is none was not found out: higher loads were to come.
 		k.Verdict, k.Why = knee.Insufficient, k.Why+", and time ran out before a higher one was offered"
@@ -114,7 +116,8 @@ func Analyze(series *record.Series, m Meta) *Result {
 		k = knee.Result{Verdict: knee.NoGoodput, Why: "nothing succeeded at any load", MaxTested: k.MaxTested}
 	}
 	r.Knee = kneeOf(k, m)
-	r.Plateau = plateauOf(plateau.Judge(points, k, plateau.Options{}))
+	r.Knee.ByClass = kneesByClass(measured, m)
+	r.Plateau = plateauOf(plateau.Judge(points, k, m.kneeOptions()))
 	r.Rejection = rejectionOf(measured, k, m)
 	if len(m.ServerUse) > 0 {
 		r.Rejection = rejectionPriced(r.Rejection, recorded, r.Steps, m)

@@ -13,7 +13,7 @@ func kneeOf(k knee.Result, m Meta) Knee {
 		LowRPS:        positive(k.Low),
 		HighRPS:       positive(k.High),
 		SaturationRPS: positive(k.Saturation),
-		Certified:     m.Certified,
+		Certified:     m.Bracket != [2]float64{},
 		Flags:         append([]string{}, k.Flags...),
 		Why:           k.Why,
 	}
@@ -21,6 +21,40 @@ func kneeOf(k knee.Result, m Meta) Knee {
 		out.X = some(k.RPS / m.CapacityRPS)
 	}
 	return out
+}
+
+// kneeOptions say what a good load is, and what is known of where it ends.
+func (m Meta) kneeOptions() knee.Options {
+	return knee.Options{Eps: m.Eps, Width: m.Width, Low: m.Bracket[0], High: m.Bracket[1]}
+}
+
+// kneesByClass returns the load of all classes together up to which nearly every
+// request of each class is answered in time; nil when there is only one. A server that
+// sheds by criticality has one knee for each.
+func kneesByClass(steps []Step, m Meta) map[string]Knee {
+	points := map[string][]knee.Point{}
+	for _, s := range steps {
+		for name, c := range s.ByClass {
+			sent := c.Counts.Sent + c.Counts.Withheld
+			if sent == 0 {
+				continue
+			}
+			share := float64(c.Counts.Good) / float64(sent)
+			points[name] = append(points[name], knee.Point{
+				Offered: s.OfferedRPS, Intended: s.IntendedRPS, Goodput: s.OfferedRPS * share,
+				Sent: sent, Good: c.Counts.Good, Limited: !s.Valid,
+			})
+		}
+	}
+	if len(points) < 2 {
+		return nil
+	}
+	m.Bracket = [2]float64{} // it is of all classes together
+	knees := map[string]Knee{}
+	for name, of := range points {
+		knees[name] = kneeOf(knee.Find(of, m.kneeOptions()), m)
+	}
+	return knees
 }
 
 // rps is the load that the server can carry: the knee, else what is declared; 0 when

@@ -11,6 +11,7 @@ package knee
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"time"
 )
@@ -55,6 +56,9 @@ type Point struct {
 type Options struct {
 	Eps   float64 // share of the baseline that a good load may lose, in (0, 0.5]; default 0.05
 	Width float64 // relative width of a bracket that is not coarse, > 0; default 0.05
+	// Low and High are a good load and a bad one that trials of another kind have
+	// certified: the knee is between them. 0: the points tell.
+	Low, High float64
 }
 
 // withDefaults fills in what is zero or outside the legal range.
@@ -153,6 +157,13 @@ func (c *curve) locate(r Result, b bracket) Result {
 	r.Verdict, r.RPS = Found, v.knee
 	r.Saturation = c.saturation(v.knee)
 	r.Low, r.High = min(v.floor, v.knee), u.load
+	if c.opt.Low > 0 && c.opt.High > c.opt.Low {
+		// The load that keeps 1-Eps is between these; the knee is its goodput, or less.
+		r.Low, r.High = (1-c.opt.Eps)*c.opt.Low, c.opt.High
+		// Many trials at either end say more than the few that found it.
+		middle := (1 - c.opt.Eps) * math.Sqrt(c.opt.Low*c.opt.High)
+		r.RPS = min(max(v.knee, middle), r.High)
+	}
 	r.Why = fmt.Sprintf("%.6g is good (%.1f %%), %.6g is not (%.1f %%)", l.load, 100*l.ratio, u.load, 100*u.ratio)
 	if u.growing {
 		r.Why += ", where the backlog grew"

@@ -25,6 +25,7 @@ func answers(r *analysis.Result, loads []load, o Options) []string {
 		add("comparison", "", comparisonSentence(r.Gate))
 	} else {
 		add("knee", r.Knee.Verdict, kneeSentence(r.Knee))
+		add("knee by class", "", kneesSentence(r.Knee.ByClass))
 		add("plateau", r.Plateau.Verdict, plateauSentence(r, loads))
 		add("recovery", r.Recovery.Verdict, recoverySentence(r.Recovery))
 		add("metastability", r.Metastability.Verdict, metastabilitySentence(r.Metastability))
@@ -85,6 +86,26 @@ func kneeSentence(k analysis.Knee) string {
 		s += " (" + strings.Join(flags, ", ") + ")"
 	}
 	return s
+}
+
+// kneesSentence says up to which load of all together each class is served.
+func kneesSentence(byClass map[string]analysis.Knee) string {
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(byClass)) {
+		k := byClass[name]
+		part := name + " " + spell(k.Verdict)
+		switch {
+		case k.Verdict == "found":
+			part = fmt.Sprintf("%s %s/s (%s)", name, maybe(k.RPS, rate), interval(k.LowRPS, k.HighRPS, rate))
+		case known(k.LowRPS):
+			part += ", above " + rate(*k.LowRPS) + "/s"
+		}
+		parts = append(parts, part)
+	}
+	if parts == nil {
+		return ""
+	}
+	return strings.Join(parts, "; ") + ", of the load of all together"
 }
 
 func plateauSentence(r *analysis.Result, loads []load) string {

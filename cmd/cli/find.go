@@ -51,6 +51,8 @@ With --spikes a server at --url gets them, too.`,
 	o.addLoad(f)
 	f.BoolVar(&o.quick, "quick", false, "a coarse answer in half a minute")
 	f.BoolVar(&o.certify, "certify", false, "go on until the interval of the knee is certified")
+	f.Var((*ratio)(&o.eps), "eps", "`SHARE` of the requests that a load may lose and still be good, up to 50% (default 5%)")
+	f.Var((*ratio)(&o.bracket), "width", "`SHARE` of the load to which the interval of the knee is narrowed, up to 50% (default 5%)")
 	o.spikes.add(f)
 	f.Var((*given)(&o.max), "max", "highest `LOAD`: a multiple of the knee, or a rate that is never exceeded (default 10.2x)")
 	f.Var((*positive)(&o.step), "step", "measured time of each load, in whole fifths of a second, in place of what the budget allows")
@@ -131,10 +133,11 @@ func newFinder(s *session, limit, multiple float64) (*finder, error) {
 	case s.o.certify:
 		budget = 0 // the search's own
 	}
+	budget = time.Duration(float64(budget) * finer(s.o.eps, s.o.bracket))
 	o := search.Options{
 		Guess: s.capacity(), Max: limit, MaxX: multiple, Budget: budget,
 		Timeout: s.longest(), Grace: s.profile.ClientOptions().Grace,
-		Certify: s.o.certify, Resettable: s.resettable(), Seed: s.profile.Seed,
+		Certify: s.o.certify, Eps: float64(s.o.eps), Width: float64(s.o.bracket), Resettable: s.resettable(), Seed: s.profile.Seed,
 	}
 	if budget == 0 {
 		o.Budget = search.DefaultBudget(o)
@@ -143,10 +146,25 @@ func newFinder(s *session, limit, multiple float64) (*finder, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.meta.Eps, s.meta.Width = o.Eps, o.Width
 	s.leaveOut()
 	f := &finder{session: s, search: se, budget: o.Budget, limit: limit}
 	f.progress = newProgress(s)
 	return f, nil
+}
+
+// finer returns how many times as long a search takes for a share of losses, or an
+// interval, that is smaller than usual: a share of 1% is seen in five times as many
+// requests as one of 5%.
+func finer(shares ...ratio) float64 {
+	const usual = 0.05
+	times := 1.0
+	for _, s := range shares {
+		if s > 0 {
+			times = max(times, usual/float64(s))
+		}
+	}
+	return times
 }
 
 // run runs the search and the spikes. What was measured stays in the session,
@@ -154,7 +172,11 @@ func newFinder(s *session, limit, multiple float64) (*finder, error) {
 func (f *finder) run(ctx context.Context) error {
 	total := f.budget + f.spikesTake(f.capacity())
 	if !f.o.virtual {
-		f.progress.say("about %v of load", total.Round(time.Second))
+		about := "about"
+		if f.o.certify {
+			about = "at most" // most searches are sure in a third of it
+		}
+		f.progress.say("%s %v of load", about, total.Round(time.Second))
 	}
 	ctx, stop := f.progress.start(ctx, total)
 	defer stop()
@@ -186,7 +208,7 @@ const nearly = 0.95
 
 // conclusions keeps what the search knows and the records do not.
 func (f *finder) conclusions() {
-	f.meta.Certified = f.search.Certified()
+	f.meta.Bracket[0], f.meta.Bracket[1] = f.search.Certified()
 	f.meta.Ended = f.search.Why()
 	for _, i := range f.search.SetAside() {
 		f.meta.SetAside = append(f.meta.SetAside, f.tried[i])

@@ -37,6 +37,32 @@ func (p *positive) String() string {
 
 func (p *positive) Type() string { return "DURATION" }
 
+// A ratio is the value of a flag for a share above 0 and up to a half, such as 5% or
+// 0.05.
+type ratio float64
+
+func (r *ratio) Set(text string) error {
+	number, percent := strings.CutSuffix(text, "%")
+	v, err := strconv.ParseFloat(number, 64)
+	if percent {
+		v /= 100
+	}
+	if err != nil || !(v > 0 && v <= 0.5) {
+		return errors.New("want a share above 0% and up to 50%, such as 1% or 0.01")
+	}
+	*r = ratio(v)
+	return nil
+}
+
+func (r *ratio) String() string {
+	if *r == 0 {
+		return ""
+	}
+	return strconv.FormatFloat(100*float64(*r), 'g', -1, 64) + "%"
+}
+
+func (r *ratio) Type() string { return "SHARE" }
+
 // A span is the value of a flag for a duration that may be 0.
 type span struct {
 	of    time.Duration

@@ -29,6 +29,8 @@ type runOptions struct {
 	timeout  time.Duration
 	quick    bool
 	certify  bool
+	eps      ratio // of a good load
+	bracket  ratio // width of the knee's interval
 	max      string
 	step     time.Duration
 	spikes   spikeOptions

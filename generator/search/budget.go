@@ -15,10 +15,6 @@ const (
 	nominalUnits  = 28
 )
 
-// certifyTrials is how many trials certification takes in all but a fifth of
-// the searches, with a few more for a noisy machine.
-const certifyTrials = 90
-
 // DefaultBudget is the time that a search with these options takes: about 55 s
 // for a timeout of 100 ms and a guess of 1000 per second.
 func DefaultBudget(o Options) time.Duration {
@@ -39,7 +35,7 @@ func DefaultBudget(o Options) time.Duration {
 	}
 	if o.Certify {
 		settle, measure := s.full(o.Guess)
-		total += certifyTrials * (settle + measure + s.opt.Timeout + s.opt.Grace)
+		total += certifyLimit * (settle + measure + s.opt.Timeout + s.opt.Grace)
 	}
 	return total.Round(time.Second)
 }
@@ -171,7 +167,7 @@ func (s *Search) Remaining() (trials int, total time.Duration) {
 	}
 	counts := map[string]int{Probe: 8, Coarse: 6, Refine: 9, Certify: 0, Retention: 9}
 	if s.opt.Certify {
-		counts[Certify] = certifyTrials
+		counts[Certify] = certifyLimit
 	}
 	done := 0
 	for i := range s.log {

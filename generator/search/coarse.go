@@ -37,8 +37,9 @@ func (s *Search) afford(t Trial, why string) (Trial, bool) {
 	return t, true
 }
 
-// ratio of the coarse grid: three halvings of it make a narrow bracket.
-func (s *Search) ratio() float64 { return math.Pow(1+s.opt.Width, 8) }
+// ratio of the coarse grid: three halvings of it make a narrow bracket. One that is to
+// be narrower than usual takes more of them, and no more loads.
+func (s *Search) ratio() float64 { return math.Pow(1+max(s.opt.Width, usual), 8) }
 
 // grid returns the coarse loads in the order in which they are offered. Loads
 // that a probe has already settled are left out.
@@ -69,16 +70,8 @@ func (s *Search) beyond() (float64, bool) {
 		return s.clamp(s.opt.Guess), len(s.log) < 12
 	}
 	low, high := bracket(levels)
-	top := levels[len(levels)-1]
-	if !top.isBad() {
-		step := s.ratio()
-		if top.rate > 4*s.opt.Guess {
-			step = 2
-		}
-		next := s.clamp(top.rate * step)
-		if next > top.rate && s.allowed(next) {
-			return next, true
-		}
+	if next := s.higher(); next > 0 {
+		return next, true
 	}
 	if low < 0 && !slices.ContainsFunc(levels, level.isGood) {
 		bottom := levels[0]
@@ -92,4 +85,22 @@ func (s *Search) beyond() (float64, bool) {
 		return next, next < levels[0].rate
 	}
 	return 0, false
+}
+
+// higher returns the next load above those tried while the highest of them is not bad; 0
+// when there is none.
+func (s *Search) higher() float64 {
+	levels := s.levels()
+	top := levels[len(levels)-1]
+	if top.isBad() {
+		return 0
+	}
+	step := s.ratio()
+	if top.rate > 4*s.opt.Guess {
+		step = 2
+	}
+	if next := s.clamp(top.rate * step); next > top.rate && s.allowed(next) {
+		return next
+	}
+	return 0
 }

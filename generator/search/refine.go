@@ -35,6 +35,10 @@ func (s *Search) refined() (Trial, bool) {
 	switch {
 	case high < 0 && s.ceiling() > 0:
 		s.finish(fmt.Sprintf("the generator could not offer %.6g per second", s.ceiling()))
+	case high < 0 && s.higher() > 0:
+		// The load that was too much was only disturbed: there is more above it.
+		s.move(Coarse)
+		s.queue = []float64{}
 	case high < 0:
 		s.finish("no load that was tried is too much for the server")
 	case low < 0:

@@ -62,6 +62,9 @@ type Options struct {
 	Seed uint64
 }
 
+// usual is the default of Eps and Width.
+const usual = 0.05
+
 // The stages of a search.
 const (
 	Probe     = "probe"
@@ -158,10 +161,10 @@ func New(o Options) (*Search, error) {
 		o.MaxX = 10.2
 	}
 	if o.Eps == 0 {
-		o.Eps = 0.05
+		o.Eps = usual
 	}
 	if o.Width == 0 {
-		o.Width = 0.05
+		o.Width = usual
 	}
 	if o.Timeout == 0 {
 		o.Timeout = time.Second
@@ -247,13 +250,19 @@ func (s *Search) Points() []knee.Point {
 // may be asked for at any time.
 func (s *Search) Result() (knee.Result, plateau.Result) {
 	o := knee.Options{Eps: s.opt.Eps, Width: s.opt.Width}
+	o.Low, o.High = s.Certified()
 	p := s.Points()
 	k := knee.Find(p, o)
 	return k, plateau.Judge(p, k, o)
 }
 
-// Certified reports whether both ends of the bracket passed the sign test.
-func (s *Search) Certified() bool { return s.certified }
+// Certified returns the ends of the bracket when both passed the sign test, else 0.
+func (s *Search) Certified() (low, high float64) {
+	if !s.certified {
+		return 0, 0
+	}
+	return s.ends[0].rate, s.ends[1].rate
+}
 
 // Why says why the search ended; it is empty until then.
 func (s *Search) Why() string { return s.why }
