@@ -49,7 +49,8 @@ type Meta struct {
 	Hot        map[string][]Hot `json:"hot,omitempty"`         // where rejections spend CPU, by stage
 	SharedCPUs bool             `json:"shared_cpus,omitempty"` // of generator and server
 
-	Pair *Pair `json:"pair,omitempty"` // of a run that compares two builds
+	Pair   *Pair         `json:"pair,omitempty"`   // of a run that compares two builds
+	Closed []ClosedTrial `json:"closed,omitempty"` // of a run in a closed loop
 
 	// Readings are what the generator took of its machine, in order. The folder of
 	// a run keeps them one by one.
@@ -134,6 +135,7 @@ func Analyze(series *record.Series, m Meta) *Result {
 	r.Metastability.Loop = loopOf(recorded, m)
 	r.Generator = generatorOf(r.Steps, m)
 	r.Gate = gateOf(series, m)
+	r.Closed = closedOf(recorded, r.Steps, m)
 	return r
 }
 
@@ -147,7 +149,7 @@ func measured(recorded []*record.Step, steps []Step, m Meta) []Step {
 	spiked := map[int]bool{} // trials in which a spike has come
 	for i, s := range recorded {
 		switch s.Info.Phase {
-		case Settle, Drain, Base, After, Hold, Idle, Again, Priced:
+		case Settle, Drain, Base, After, Hold, Idle, Again, Priced, ClosedLoop:
 			continue
 		case Spike:
 			spiked[s.Info.Trial] = true

@@ -28,6 +28,7 @@ type Result struct {
 	Generator      Generator      `json:"generator"`
 	Reconciliation Reconciliation `json:"reconciliation"`
 	Topology       *Topology      `json:"topology,omitempty"` // of a run on several servers
+	Closed         *Closed        `json:"closed,omitempty"`   // of a run in a closed loop
 	Gate           *Gate          `json:"gate,omitempty"`     // of a run that compares two builds
 	Baseline       *Beside        `json:"baseline,omitempty"` // a finished run beside this one: advisory
 	Checks         []Check        `json:"checks"`

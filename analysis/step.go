@@ -77,6 +77,10 @@ func StepOf(s *record.Step, series *record.Series, m Meta) Step {
 		step.GoodputRPS = float64(s.Total.Good) / seconds
 		step.ThroughputRPS = float64(s.Total.Good+s.Total.Late) / seconds
 	}
+	if info.Phase == ClosedLoop {
+		// Nothing was intended but to have so many callers.
+		step.IntendedRPS, step.LoadX = step.OfferedRPS, nil
+	}
 	for i, name := range series.Classes() {
 		c := Class{Counts: s.ByClass[i].Counts, ResponseMS: latency(s.ClassResponse[i])}
 		if seconds > 0 {

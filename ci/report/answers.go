@@ -11,7 +11,8 @@ import (
 )
 
 // answers returns a sentence for each question that was asked. Of two builds only
-// the comparison is: half of what was measured is of either.
+// the comparison is: half of what was measured is of either. A closed loop answers none
+// of those about offered load.
 func answers(r *analysis.Result, loads []load, o Options) []string {
 	var lines []string
 	add := func(topic, verdict, sentence string) {
@@ -21,9 +22,12 @@ func answers(r *analysis.Result, loads []load, o Options) []string {
 		line := wrap(topic+": "+sentence, o.width(), 2)
 		lines = append(lines, o.paint(verdictColor(verdict), topic)+strings.TrimPrefix(line, topic))
 	}
-	if r.Gate != nil {
+	switch {
+	case r.Closed != nil:
+		add("closed loop", "", closedSentence(r.Closed))
+	case r.Gate != nil:
 		add("comparison", "", comparisonSentence(r.Gate))
-	} else {
+	default:
 		add("knee", r.Knee.Verdict, kneeSentence(r.Knee))
 		add("knee by class", "", kneesSentence(r.Knee.ByClass))
 		add("plateau", r.Plateau.Verdict, plateauSentence(r, loads))

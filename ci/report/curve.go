@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"knee/analysis"
@@ -42,19 +43,22 @@ func (l load) drawable() bool {
 }
 
 func newPlot(loads []load, width int) (*plot, bool) {
-	p := &plot{low: math.Inf(1), kneeColumn: -1}
-	n := 0
+	var x, y []float64
 	for _, l := range loads {
 		if l.drawable() {
-			n++
-			p.low, p.high = min(p.low, l.offered), max(p.high, l.offered)
-			p.top = max(p.top, l.goodput)
+			x, y = append(x, l.offered), append(y, l.goodput)
 		}
 	}
-	if n < 2 || p.high <= p.low {
+	return gridOf(x, y, width)
+}
+
+// gridOf returns a plot with nothing in it that has room for points.
+func gridOf(x, y []float64, width int) (*plot, bool) {
+	if len(x) < 2 || slices.Max(x) <= slices.Min(x) {
 		return nil, false
 	}
-	if p.top == 0 {
+	p := &plot{low: slices.Min(x), high: slices.Max(x), top: slices.Max(y), kneeColumn: -1}
+	if p.top <= 0 {
 		p.top = p.high
 	}
 	p.top *= headroom
@@ -128,6 +132,16 @@ func (p *plot) render(k analysis.Knee, invalid int, o Options) []string {
 		at := min(max(p.kneeColumn-len(label)/2, 2), p.width()-len(label))
 		lines[0] += strings.Repeat(" ", gutter+2+at-len(lines[0])) + label
 	}
+	legend := "offered/s (log)  o goodput  . goodput = offered"
+	if invalid > 0 {
+		legend += "  x no claim"
+	}
+	return append(lines, p.framed(legend, o)...)
+}
+
+// framed returns the rows with their axes and a legend below.
+func (p *plot) framed(legend string, o Options) []string {
+	var lines []string
 	peak := p.top / headroom
 	for row, cells := range p.cells {
 		label := ""
@@ -143,10 +157,6 @@ func (p *plot) render(k analysis.Knee, invalid int, o Options) []string {
 	}
 	lines = append(lines, strings.Repeat(" ", gutter+1)+"+"+strings.Repeat("-", p.width()))
 	lines = append(lines, strings.Repeat(" ", gutter+2)+p.ticks())
-	legend := "offered/s (log)  o goodput  . goodput = offered"
-	if invalid > 0 {
-		legend += "  x no claim"
-	}
 	indent := min(gutter+2, o.width()-len(legend))
 	return append(lines, strings.Repeat(" ", indent)+legend)
 }
@@ -156,7 +166,7 @@ func paintCells(row string, o Options) string {
 	if !o.Color {
 		return row
 	}
-	colors := map[rune]color{'.': faint, 'o': green, 'x': yellow, '|': bold}
+	colors := map[rune]color{'.': faint, 'o': green, 'x': yellow, '|': bold, '^': green, 'v': yellow}
 	var b strings.Builder
 	for _, r := range row {
 		b.WriteString(o.paint(colors[r], string(r)))
@@ -188,4 +198,29 @@ func (p *plot) ticks() string {
 	}
 	put(p.high)
 	return strings.TrimRight(string(line), " ")
+}
+
+// hysteresis draws goodput as the load rose and as it fell again.
+func hysteresis(l *analysis.Loop, o Options) []string {
+	if l == nil {
+		return nil
+	}
+	var x, y []float64
+	for _, p := range l.Points {
+		if !isFinite(p.OfferedRPS) || !isFinite(p.UpRPS) || !isFinite(p.DownRPS) || p.OfferedRPS <= 0 {
+			return nil
+		}
+		x, y = append(x, p.OfferedRPS), append(y, max(p.UpRPS, p.DownRPS))
+	}
+	p, ok := gridOf(x, y, o.width()-gutter-2)
+	if !ok {
+		return nil
+	}
+	p.ray()
+	for _, at := range l.Points {
+		p.set(p.column(at.OfferedRPS), p.row(at.UpRPS), '^')
+		p.set(p.column(at.OfferedRPS), p.row(at.DownRPS), 'v')
+	}
+	lines := []string{fmt.Sprintf("goodput/s as the load rose and fell: %s of it lies between the two ways", fixed(100*l.Area, 1)+"%")}
+	return append(append(lines, p.framed("offered/s (log)  ^ rising  v falling  . goodput = offered", o)...), "")
 }

@@ -49,7 +49,7 @@ func loadsOf(r *analysis.Result) []load {
 	steps := map[key][]analysis.Step{}
 	for _, s := range r.Steps {
 		switch {
-		case s.Phase == analysis.Settle, s.Phase == analysis.Drain, s.Phase == analysis.Idle, s.Name == analysis.Threshold:
+		case s.Phase == analysis.Settle, s.Phase == analysis.Drain, s.Phase == analysis.Idle, s.Phase == analysis.ClosedLoop, s.Name == analysis.Threshold:
 			continue
 		}
 		// Six digits: the same load may come out of two calculations.

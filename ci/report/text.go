@@ -14,7 +14,9 @@ import (
 func Text(w io.Writer, r *analysis.Result, o Options) error {
 	lines := []string{o.paint(bold, wrap(heading(r), o.width(), 2))}
 	loads := loadsOf(r)
-	if len(loads) == 0 {
+	if r.Closed != nil {
+		lines = append(append(lines, ""), closedLoop(r.Closed, o)...)
+	} else if len(loads) == 0 {
 		lines = append(lines, "", "no load was measured")
 	} else {
 		lines = append(lines, "")
@@ -28,6 +30,7 @@ func Text(w io.Writer, r *analysis.Result, o Options) error {
 	if layers := topology(r.Topology, originals(r), o); layers != nil {
 		lines = append(append(lines, layers...), "")
 	}
+	lines = append(lines, hysteresis(r.Metastability.Loop, o)...)
 	lines = append(lines, prices(r.Rejection, o)...)
 	lines = append(lines, comparison(r.Gate, o)...)
 	lines = append(lines, answers(r, loads, o)...)

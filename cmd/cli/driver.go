@@ -20,6 +20,9 @@ type driver interface {
 	// nil ends the load. highest is the highest rate of them all, in requests per
 	// second.
 	Perform(ctx context.Context, trial int, highest float64, next func(now time.Duration) *plan.Plan) error
+	// RunClosed does as Run with the arrivals of p, which has one step, each as soon as
+	// fewer than n originals are open.
+	RunClosed(ctx context.Context, trial int, p *plan.Plan, n int) error
 	// Cut ends the plan under way with the present record.Window.
 	Cut()
 	// Schedule has the next Run carry out cues at their instants.

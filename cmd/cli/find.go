@@ -37,7 +37,11 @@ func newFindCmd(w *world) *cobra.Command {
 nearly every request is answered in time, and goes on to ten times that. A
 built-in server then gets six spikes, one by one, and find says how long goodput
 took to return, and whether the server is itself again when the spike is gone.
-With --spikes a server at --url gets them, too.`,
+With --spikes a server at --url gets them, too.
+
+With --closed the load comes from callers that wait for each answer before they
+send again, ever more of them. What is seen so is labelled: it says how much gets
+done at most, and nothing of what happens when callers do not wait.`,
 		Example: `  knee find
   knee find --virtual --protect none
   knee find --url http://127.0.0.1:8080/ --timeout 200ms --max 2000`,
@@ -50,6 +54,7 @@ With --spikes a server at --url gets them, too.`,
 	f := cmd.Flags()
 	o.addLoad(f)
 	f.BoolVar(&o.quick, "quick", false, "a coarse answer in half a minute")
+	f.BoolVar(&o.closed, "closed", false, "sweep the number of callers that wait for each answer instead, with the Universal Scalability Law")
 	f.BoolVar(&o.certify, "certify", false, "go on until the interval of the knee is certified")
 	f.Var((*ratio)(&o.eps), "eps", "`SHARE` of the requests that a load may lose and still be good, up to 50% (default 5%)")
 	f.Var((*ratio)(&o.bracket), "width", "`SHARE` of the load to which the interval of the knee is narrowed, up to 50% (default 5%)")
@@ -61,6 +66,9 @@ With --spikes a server at --url gets them, too.`,
 
 // runFind carries out find.
 func runFind(ctx context.Context, w *world, o *runOptions, profile string) error {
+	if o.closed {
+		return runCallers(ctx, w, o, profile)
+	}
 	limit, multiple, err := o.ceiling()
 	if err != nil {
 		return err

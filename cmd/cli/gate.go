@@ -160,8 +160,8 @@ func (g *gateOptions) beside(r *analysis.Result) {
 	}
 }
 
-// write writes what a gate writes beside its result. A summary that GitHub
-// refuses changes no verdict.
+// write writes what a gate writes beside its result. A summary or an output that
+// GitHub refuses changes no verdict.
 func (g *gateOptions) write(w *world, r *analysis.Result) error {
 	if g.junit != "" {
 		var b bytes.Buffer
@@ -179,6 +179,11 @@ func (g *gateOptions) write(w *world, r *analysis.Result) error {
 	// The runner reads commands from both streams; stdout is the result's.
 	if err := report.GitHub(w.stderr, r, g.inconclusive); err != nil {
 		return err
+	}
+	if path, set := w.env("GITHUB_OUTPUT"); set && path != "" {
+		if err := appendTo(path, func(f io.Writer) error { return report.Outputs(f, r) }); err != nil {
+			fmt.Fprintf(w.stderr, "knee: the outputs of the step could not be written: %v\n", err)
+		}
 	}
 	if path, set := w.env("GITHUB_STEP_SUMMARY"); set && path != "" {
 		if err := appendTo(path, func(f io.Writer) error { return report.Markdown(f, r) }); err != nil {

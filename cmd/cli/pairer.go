@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"knee/analysis"
@@ -20,8 +21,9 @@ import (
 var probeLoads = []float64{0.95, 2, 5, 10}
 
 const (
-	pairFor   = time.Second            // of a load, when --step does not say
-	lookFor   = 200 * time.Millisecond // of each look at the machine
+	pairFor   = time.Second           // of a load, when --step does not say
+	lookFor   = 50 * time.Millisecond // of each look at the machine …
+	looks     = 4                     // … of which the second best counts
 	cpuSteady = 0.10
 	netSteady = 0.25 // trips over loopback differ by as much on a machine that is at rest
 )
@@ -257,11 +259,27 @@ func (p *pairer) look() error {
 		times = 4
 	}
 	for range times {
-		cpu, loopback, err := host.Speeds(int(max(1, p.meta.CPUs)), lookFor)
+		speeds, err := p.speeds()
 		if err != nil {
-			return fail(verdict.CodeNotStarted, "%w", err)
+			return err
 		}
-		p.off = p.canary.Read([]float64{cpu, loopback})
+		p.off = p.canary.Read(speeds)
 	}
 	return nil
+}
+
+// speeds returns what the machine can do now. The best but one of several looks is what
+// it can do but for what comes and goes in less time than a load takes.
+func (p *pairer) speeds() ([]float64, error) {
+	var cpus, loopbacks []float64
+	for range looks {
+		cpu, loopback, err := host.Speeds(int(max(1, p.meta.CPUs)), lookFor)
+		if err != nil {
+			return nil, fail(verdict.CodeNotStarted, "%w", err)
+		}
+		cpus, loopbacks = append(cpus, cpu), append(loopbacks, loopback)
+	}
+	slices.Sort(cpus)
+	slices.Sort(loopbacks)
+	return []float64{cpus[looks-2], loopbacks[looks-2]}, nil
 }

@@ -47,6 +47,7 @@ type Driver struct {
 	observe func(record.Gauge)
 
 	now    time.Duration
+	start  time.Duration // of the plan offered last
 	end    time.Duration // of the plan under way
 	cues   []plan.Cue    // of the next Run, or of this one and not carried out yet
 	sent   uint64        // requests that reached the server
@@ -131,7 +132,15 @@ const patrol = 256
 // is done no further arrivals come; Run waits for the open ones, which the end
 // of their timeout and grace bounds, and returns the cause.
 func (d *Driver) Run(ctx context.Context, trial int, p *plan.Plan) error {
-	return d.perform(ctx, trial, p, func(time.Duration) *plan.Plan { return nil })
+	d.offer(p, func(start time.Duration) { d.population.Offer(p, trial, start) })
+	return d.perform(ctx, trial, func(time.Duration) *plan.Plan { return nil })
+}
+
+// RunClosed does as Run with the arrivals of p, which has one step, in a closed loop
+// of n callers; see client.Population.OfferClosed.
+func (d *Driver) RunClosed(ctx context.Context, trial int, p *plan.Plan, n int) error {
+	d.offer(p, func(start time.Duration) { d.population.OfferClosed(p, trial, start, n) })
+	return d.perform(ctx, trial, func(time.Duration) *plan.Plan { return nil })
 }
 
 // Perform does as Run with one plan after another and no gap between them: next
@@ -143,7 +152,15 @@ func (d *Driver) Perform(ctx context.Context, trial int, _ float64, next func(no
 	if first == nil {
 		return nil
 	}
-	return d.perform(ctx, trial, first, next)
+	d.offer(first, func(start time.Duration) { d.population.Offer(first, trial, start) })
+	return d.perform(ctx, trial, next)
+}
+
+// offer has the population begin with p in the next window.
+func (d *Driver) offer(p *plan.Plan, begin func(start time.Duration)) {
+	d.start = record.NextWindow(d.now)
+	d.end = d.start + p.Duration()
+	begin(d.start)
 }
 
 // Cut ends the plan under way with the present record.Window. It may be called by
@@ -155,11 +172,9 @@ func (d *Driver) Cut() {
 	}
 }
 
-// perform offers p and what follows it.
-func (d *Driver) perform(ctx context.Context, trial int, p *plan.Plan, follow func(time.Duration) *plan.Plan) error {
-	start := record.NextWindow(d.now)
-	d.end = start + p.Duration()
-	d.population.Offer(p, trial, start)
+// perform carries out what was offered and what follows it.
+func (d *Driver) perform(ctx context.Context, trial int, follow func(time.Duration) *plan.Plan) error {
+	start := d.start
 	look := protection.Never
 	if d.observe != nil && d.server != nil {
 		look = start + record.Window
@@ -198,7 +213,7 @@ func (d *Driver) perform(ctx context.Context, trial int, p *plan.Plan, follow fu
 		case server <= population:
 			d.stepServer(server)
 		default:
-			d.stepPopulation(population)
+			d.stepPopulation(max(d.now, population)) // a caller who has just been answered sends at once
 		}
 	}
 }
