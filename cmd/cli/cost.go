@@ -85,7 +85,7 @@ func runCost(ctx context.Context, w *world, o *runOptions, profile string) error
 	if err != nil {
 		return errors.Join(err, s.close())
 	}
-	return s.conclude(c.run(ctx))
+	return s.conclude(ctx, c.run(ctx))
 }
 
 // checkCost refuses what cost cannot do, before anything is sent.
@@ -146,12 +146,11 @@ func (o *runOptions) unwatched(routes *live.Routes) error {
 // costStages returns the stages at which the built-in server is tried, and why others
 // are not.
 func (s *session) costStages() (stages []string, left []string, err error) {
-	own := s.profile.Target.ShedAt
 	switch {
 	case s.o.remote():
 		return []string{""}, nil, nil
 	case s.o.virtual, s.o.quick:
-		return []string{own}, nil, nil
+		return []string{s.profile.Target.ShedAt}, nil, nil
 	}
 	for _, stage := range serve.Stages() {
 		if len(s.o.cost.stages) > 0 && !slices.Contains(s.o.cost.stages, string(stage)) {

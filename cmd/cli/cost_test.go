@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"knee/ci/verdict"
+	"knee/profiles"
 )
 
 // A real server is priced: every request is accounted for over its fresh starts,
@@ -49,5 +50,14 @@ func TestCostOfARealServer(t *testing.T) {
 		if err != nil || !bytes.HasPrefix(data, []byte{0x1f, 0x8b}) { // a profile is compressed
 			t.Errorf("%s: %v, %d bytes", name, err, len(data))
 		}
+	}
+}
+
+// Where a server outside knee says no is not known, and there is no target to ask.
+func TestCostStagesOfAServerElsewhere(t *testing.T) {
+	s := &session{o: &runOptions{url: "http://127.0.0.1:1/", cost: &costOptions{}}, profile: &profiles.Profile{}}
+	stages, left, err := s.costStages()
+	if err != nil || len(left) != 0 || len(stages) != 1 || stages[0] != "" {
+		t.Errorf("stages %q, left %v, %v; want one without a name", stages, left, err)
 	}
 }
