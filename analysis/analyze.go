@@ -49,8 +49,9 @@ type Meta struct {
 	Hot        map[string][]Hot `json:"hot,omitempty"`         // where rejections spend CPU, by stage
 	SharedCPUs bool             `json:"shared_cpus,omitempty"` // of generator and server
 
-	Pair   *Pair         `json:"pair,omitempty"`   // of a run that compares two builds
-	Closed []ClosedTrial `json:"closed,omitempty"` // of a run in a closed loop
+	Pair    *Pair         `json:"pair,omitempty"`    // of a run that compares two builds
+	Aborted *Aborted      `json:"aborted,omitempty"` // by a guard; nil: it was not
+	Closed  []ClosedTrial `json:"closed,omitempty"`  // of a run in a closed loop
 
 	// Readings are what the generator took of its machine, in order. The folder of
 	// a run keeps them one by one.
@@ -134,6 +135,7 @@ func Analyze(series *record.Series, m Meta) *Result {
 	r.Metastability = metastabilityOf(triggers)
 	r.Metastability.Loop = loopOf(recorded, m)
 	r.Generator = generatorOf(r.Steps, m)
+	r.Aborted = m.Aborted
 	r.Gate = gateOf(series, m)
 	r.Closed = closedOf(recorded, r.Steps, m)
 	return r

@@ -28,12 +28,20 @@ type Result struct {
 	Generator      Generator      `json:"generator"`
 	Reconciliation Reconciliation `json:"reconciliation"`
 	Topology       *Topology      `json:"topology,omitempty"` // of a run on several servers
+	Aborted        *Aborted       `json:"aborted,omitempty"`  // by a guard
 	Closed         *Closed        `json:"closed,omitempty"`   // of a run in a closed loop
 	Gate           *Gate          `json:"gate,omitempty"`     // of a run that compares two builds
 	Baseline       *Beside        `json:"baseline,omitempty"` // a finished run beside this one: advisory
 	Checks         []Check        `json:"checks"`
 	Verdict        string         `json:"verdict"` // pass, fail or inconclusive
 	Warnings       []string       `json:"warnings"`
+}
+
+// Aborted says why a run was stopped before its end.
+type Aborted struct {
+	By    string  `json:"by"`    // the guard
+	AtS   float64 `json:"at_s"`  // on the run's clock, the end of the window that met it
+	Found string  `json:"found"` // what it was
 }
 
 // Run identifies a run and says how to repeat it.

@@ -28,6 +28,7 @@ type Profile struct {
 	Client     Client          `yaml:"client" doc:"who calls, and how patiently"`
 	Load       Workload        `yaml:"load" doc:"how much is asked for, and when"`
 	Faults     []Injection     `yaml:"faults,omitempty" doc:"what goes wrong with the built-in server, and when"`
+	Guards     []verdict.Guard `yaml:"guards,omitempty" doc:"when the run is stopped: abort when METRIC OP VALUE for DURATION"`
 	Checks     []verdict.Check `yaml:"checks,omitempty" doc:"what must hold: METRIC[{class=NAME}] OP VALUE [at LOAD] [in PHASE]"`
 }
 

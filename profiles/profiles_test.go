@@ -221,9 +221,13 @@ load: {phases: [7]}
 			`p.yaml:4:30: unknown client behaviour "zebra": …`,
 			`p.yaml:5:17: unknown fault "test_injry"; did you mean "test_injury"?: known are …`,
 		}},
-		{"planned parts", phases + "guards: [abort when goodput < 0.2x for 5s]\nacts: [{name: a}]\n", []string{
-			`p.yaml:2:1: guards are not built yet: want a profile without them`,
-			`p.yaml:3:1: acts are not built yet: want a profile without them`,
+		{"planned parts", phases + "acts: [{name: a}]\n", []string{
+			`p.yaml:2:1: acts are not built yet: want a profile without them`,
+		}},
+		{"guards", phases + "guards:\n  - abort when goodput < 0.2x for 5s\n  - abort if all is lost\n  - abort when knee < 100 for 1s\n", []string{
+			`p.yaml:3:5: guards.0 is 0.2x without a capacity: want a rate such as 100/s, a target, or --capacity RATE`,
+			`p.yaml:4:5: guards.1: …`,
+			`p.yaml:5:16: guards.2: unknown metric "knee": want goodput, …`,
 		}},
 		{"kind missing", "target: {order: {}, protections: [deadline, {wait: 5ms}, {kind: [a]}]}\n" + phases, []string{
 			`p.yaml:1:17: target.order has no kind: want one: known are …`,

@@ -56,6 +56,13 @@ func special(t reflect.Type) *jsonschema.Schema {
 			Examples:    []any{"plateau >= 0.9", "knee >= 0.9x", "recovery <= 2s", "good.p99 <= 80ms at 2x", "rejected == 0 in recovery"},
 		}
 	}
+	if t == reflect.TypeFor[verdict.Guard]() {
+		return &jsonschema.Schema{
+			Type:        "string",
+			Description: "abort when METRIC OP VALUE for DURATION, such as `abort when goodput < 0.2x for 5s`.",
+			Examples:    []any{"abort when goodput < 0.2x for 5s", "abort when timeout > 50% for 2s", "abort when in_flight > 500 for 1s"},
+		}
+	}
 	if p, ok := reflect.New(t).Interface().(pluggable); ok {
 		return p.catalogue().schema(t)
 	}

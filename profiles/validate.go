@@ -10,6 +10,7 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
+	"knee/ci/verdict"
 	"knee/generator/client"
 	"knee/generator/plan"
 	"knee/target/protection"
@@ -24,7 +25,7 @@ const (
 
 // unbuilt are the parts of a profile that are known and cannot be carried out
 // yet. Ignoring them would let a run pass that did not do what it says.
-var unbuilt = []string{"guards", "acts"}
+var unbuilt = []string{"acts"}
 
 // takeUnbuilt faults the parts that are not built yet and takes them out of
 // the tree, so that they are not unknown as well.
@@ -354,6 +355,11 @@ func (d *decoder) validateLoad(p *Profile, o Overrides) {
 	capacity := p.Capacity()
 	if capacity == 0 {
 		capacity = o.Capacity
+	}
+	for i, g := range p.Guards {
+		if capacity == 0 && g.Value.Unit == verdict.X {
+			d.fieldFault(index("guards", i), g.Value.String()+" without a capacity", "a rate such as 100/s, a target, or --capacity RATE")
+		}
 	}
 	if capacity == 0 && relative {
 		if !o.URL && p.Target == nil { // that of a target is unknown only where that is faulted

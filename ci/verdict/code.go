@@ -58,6 +58,9 @@ func Overall(r *analysis.Result, asked Question) string {
 	for _, c := range r.Checks {
 		add(c.Verdict)
 	}
+	if r.Aborted != nil {
+		add(Inconclusive) // what was to come is not known
+	}
 	switch {
 	case asked == KneeAndPlateau:
 		add(answered(r.Knee.Verdict))

@@ -76,7 +76,7 @@ func runCallers(ctx context.Context, w *world, o *runOptions, profile string) er
 	h := fnv.New64a()
 	h.Write([]byte("callers"))
 	c := &callers{session: s, random: rand.New(rand.NewPCG(s.profile.Seed, h.Sum64())), progress: newProgress(s)}
-	return s.conclude(c.run(ctx))
+	return s.conclude(ctx, c.run(ctx))
 }
 
 // callers sweep the number of callers.

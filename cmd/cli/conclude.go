@@ -13,10 +13,17 @@ import (
 
 // conclude ends a run that ended with err: it takes out the faults that are
 // still there, analyses and prints what there is, then says how knee ends.
-func (s *session) conclude(err error) error {
+func (s *session) conclude(ctx context.Context, err error) error {
 	reverted := s.revert()
 	var stopped *interrupt
+	var guarded *tripped
+	if errors.As(err, &guarded) {
+		s.watch.guards = nil
+		s.calm(ctx)
+	}
 	switch {
+	case guarded != nil:
+		s.meta.Warnings = append(s.meta.Warnings, guarded.Error())
 	case errors.As(err, &stopped):
 		s.meta.Warnings = append(s.meta.Warnings, stopped.Error()+" before the end: the answers rest on what was measured until then")
 	case errors.Is(err, context.Canceled):
@@ -41,6 +48,8 @@ func (s *session) conclude(err error) error {
 		return reverted
 	case stopped != nil:
 		return exit(stopped.code())
+	case guarded != nil:
+		return exit(verdict.CodeAborted)
 	case err != nil:
 		return err
 	case ferr != nil:

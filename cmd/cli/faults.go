@@ -192,8 +192,12 @@ func (s *session) event(e record.Event) {
 }
 
 // leaveOut warns that verb does not put the faults of the profile into the
-// server.
+// server, and is not stopped by its guards.
 func (s *session) leaveOut() {
+	if n := len(s.profile.Guards); n > 0 {
+		s.meta.Warnings = append(s.meta.Warnings, fmt.Sprintf(
+			"the profile's guards were left out (%d): knee %s goes on when little gets done, to see how little", n, s.verb))
+	}
 	if n := len(s.profile.Faults); n > 0 {
 		s.meta.Warnings = append(s.meta.Warnings, fmt.Sprintf(
 			"the profile's faults were left out (%d): their instants are those of its own load, which knee run offers, and not knee %s", n, s.verb))

@@ -92,7 +92,7 @@ func runFind(ctx context.Context, w *world, o *runOptions, profile string) error
 	if err != nil {
 		return errors.Join(fail(verdict.CodeUsage, "%w", err), s.close())
 	}
-	return s.conclude(finder.run(ctx))
+	return s.conclude(ctx, finder.run(ctx))
 }
 
 // ceiling returns what --max says: a rate that is never exceeded, or else how

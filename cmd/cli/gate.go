@@ -124,6 +124,7 @@ func runGate(ctx context.Context, w *world, o *runOptions, profile string) error
 	if o.pair.wanted() {
 		return runPair(ctx, w, o, profile)
 	}
+	o.guarded = true
 	s, err := open(ctx, w, o, gateVerb, profile, peakOf)
 	if err != nil {
 		return errors.Join(err, o.gate.notRun(err))
@@ -132,7 +133,7 @@ func runGate(ctx context.Context, w *world, o *runOptions, profile string) error
 	if err != nil {
 		return errors.Join(err, s.close(), o.gate.notRun(err))
 	}
-	return s.conclude(s.runPlans(ctx, plans))
+	return s.conclude(ctx, s.runPlans(ctx, plans))
 }
 
 // wants refuses a profile that has nothing to judge.

@@ -29,6 +29,7 @@ type runOptions struct {
 	timeout  time.Duration
 	quick    bool
 	certify  bool
+	guarded  bool  // the profile's guards stop the load
 	closed   bool  // the load is of callers that wait for each answer
 	eps      ratio // of a good load
 	bracket  ratio // width of the knee's interval

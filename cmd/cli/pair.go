@@ -90,7 +90,7 @@ func runPair(ctx context.Context, w *world, o *runOptions, profile string) error
 		return refuse(errors.Join(err, s.close(), p.close()))
 	}
 	err = p.run(ctx)
-	return s.conclude(errors.Join(err, p.close()))
+	return s.conclude(ctx, errors.Join(err, p.close()))
 }
 
 // peakOfPair returns the highest load of a comparison.

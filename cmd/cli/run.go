@@ -38,6 +38,7 @@ and the load is held for a moment before it is measured.`,
 
 // runRun carries out run.
 func runRun(ctx context.Context, w *world, o *runOptions, profile string) error {
+	o.guarded = true
 	s, err := open(ctx, w, o, "run", profile, peakOf)
 	if err != nil {
 		return err
@@ -46,7 +47,7 @@ func runRun(ctx context.Context, w *world, o *runOptions, profile string) error 
 	if err != nil {
 		return errors.Join(err, s.close())
 	}
-	return s.conclude(s.runPlans(ctx, plans))
+	return s.conclude(ctx, s.runPlans(ctx, plans))
 }
 
 // peakOf returns the highest rate of a profile's load, 0 when it is not known.

@@ -44,6 +44,7 @@ type session struct {
 	child   *child       // nil when the server is not ours
 	faults  *injections  // nil when the profile has none
 	gauges  gauges
+	watch   watch
 	placed  placement
 	counts  func(context.Context) (server.Counts, error)
 	serving *profiles.Profile // of the server of ours that is there, when it is not that of profile
@@ -67,6 +68,9 @@ func open(ctx context.Context, w *world, o *runOptions, verb, profile string, pe
 	}
 	if s.profile, err = loadProfile(w, o, profile); err != nil {
 		return nil, err
+	}
+	if o.guarded {
+		s.watch.guards = s.profile.Guards
 	}
 	if o.gate != nil && !o.pair.wanted() {
 		if err := o.gate.wants(s.profile); err != nil {
@@ -391,11 +395,13 @@ func (s *session) renew(ctx context.Context, p *profiles.Profile) error {
 // sink adds what was recorded to the series, and to the folder when there is one.
 func (s *session) sink(d *record.Delta) {
 	s.series.Add(d)
+	window := d.Window
 	if s.folder == nil {
 		d.Release()
-		return
+	} else {
+		s.folder.Write(d)
 	}
-	s.folder.Write(d)
+	s.lookOut(window)
 }
 
 // trial offers phases as the next trial and returns their steps.
@@ -425,7 +431,9 @@ func (s *session) seeded(ctx context.Context, n int, phases []plan.Phase) ([]*re
 // offer carries out p as the next trial and returns its steps.
 func (s *session) offer(ctx context.Context, p *plan.Plan) ([]*record.Step, error) {
 	first := len(s.series.Steps())
+	ctx, over := s.watched(ctx)
 	err := s.driver.Run(ctx, s.trials, p)
+	err = errors.Join(err, over())
 	s.trials++
 	return s.series.Steps()[first:], err
 }
